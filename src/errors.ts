@@ -1,0 +1,119 @@
+/**
+ * Every error hookgate raises, and what each becomes on the wire.
+ * @module
+ */
+
+const BRAND: unique symbol = Symbol.for("hookgate.error");
+
+interface WireForm {
+  readonly rpc: number;
+  readonly status: number;
+}
+
+/** One row per code: its JSON-RPC 2.0 error code and, where it is answered before JSON-RPC is reached, its HTTP status. */
+const WIRE = {
+  ERR_PARSE: { rpc: -32700, status: 400 },
+  ERR_INVALID_REQUEST: { rpc: -32600, status: 400 },
+  ERR_METHOD_NOT_FOUND: { rpc: -32601, status: 404 },
+  ERR_INVALID_PARAMS: { rpc: -32602, status: 400 },
+  ERR_INTERNAL: { rpc: -32603, status: 500 },
+  ERR_UNAUTHORIZED: { rpc: -32001, status: 401 },
+  ERR_FORBIDDEN: { rpc: -32001, status: 403 },
+  ERR_BODY_TOO_LARGE: { rpc: -32600, status: 413 },
+  ERR_UNSUPPORTED_MEDIA_TYPE: { rpc: -32600, status: 415 },
+  ERR_RATE_LIMITED: { rpc: -32002, status: 429 },
+  ERR_OVERLOADED: { rpc: -32002, status: 503 },
+  ERR_ABORTED: { rpc: -32603, status: 499 },
+  ERR_CLOSED: { rpc: -32603, status: 503 },
+  ERR_CONFIG: { rpc: -32603, status: 500 },
+  ERR_HOOK_CALL: { rpc: -32603, status: 502 },
+  ERR_GATEWAY: { rpc: -32603, status: 502 },
+  ERR_TURN_ABORTED: { rpc: -32603, status: 500 },
+} as const satisfies Record<string, WireForm>;
+
+/** The literal code of a {@link HookgateError}. */
+export type HookgateErrorCode = keyof typeof WIRE;
+
+/** Options of {@link HookgateError}. */
+export interface HookgateErrorOptions {
+  /** The error underneath. It is for logs; it is never sent to a peer. */
+  readonly cause?: unknown;
+}
+
+/** The base of every error hookgate raises on purpose; misuse by a caller is a `TypeError` or `RangeError` instead. */
+export class HookgateError extends Error {
+  readonly [BRAND] = true;
+  readonly code: HookgateErrorCode;
+
+  constructor(code: HookgateErrorCode, message: string, options?: HookgateErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  override get name(): string {
+    return "HookgateError";
+  }
+}
+
+/** Whether a value is a {@link HookgateError}, also one made by another copy of this package. */
+export function isHookgateError(value: unknown): value is HookgateError {
+  return typeof value === "object" && value !== null && BRAND in value;
+}
+
+/**
+ * The JSON-RPC 2.0 error code of a hookgate error code.
+ * @see {@link https://www.jsonrpc.org/specification#error_object}
+ */
+export function toRpcCode(code: HookgateErrorCode): number {
+  return WIRE[code].rpc;
+}
+
+/** The HTTP status of a hookgate error code that is answered before JSON-RPC is reached. */
+export function toHttpStatus(code: HookgateErrorCode): number {
+  return WIRE[code].status;
+}
+
+/**
+ * Why a hook call yielded no verdict. A no-verdict is not "no": the hook's failure policy decides what follows.
+ * @see docs/protocol.md, "No-verdict kinds"
+ */
+export type NoVerdictKind =
+  | "timeout"
+  | "aborted"
+  | "unreachable"
+  | "redirect"
+  | "http_status"
+  | "content_type"
+  | "too_large"
+  | "bad_json"
+  | "bad_envelope"
+  | "wrong_id"
+  | "rpc_error"
+  | "bad_result"
+  | "unsupported_action"
+  | "unsigned_reply"
+  | "bad_signature"
+  | "replayed_reply"
+  | "not_granted"
+  | "circuit_open"
+  | "overloaded"
+  | "unsupported_runtime"
+  | "unencodable"
+  | "hook_error"
+  | "not_running"
+  | "exited";
+
+/** A hook call that ended without a verdict, as a transport or a codec raises it. */
+export class HookCallError extends HookgateError {
+  readonly kind: NoVerdictKind;
+
+  constructor(kind: NoVerdictKind, message: string, options?: HookgateErrorOptions) {
+    super("ERR_HOOK_CALL", message, options);
+    this.kind = kind;
+  }
+}
+
+/** Whether a value is a {@link HookCallError}, also one made by another copy of this package. */
+export function isHookCallError(value: unknown): value is HookCallError {
+  return isHookgateError(value) && value.code === "ERR_HOOK_CALL" && "kind" in value;
+}
