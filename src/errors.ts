@@ -10,8 +10,28 @@ interface WireForm {
   readonly status: number;
 }
 
+/** The literal code of a {@link HookgateError}. */
+export type HookgateErrorCode =
+  | "ERR_PARSE"
+  | "ERR_INVALID_REQUEST"
+  | "ERR_METHOD_NOT_FOUND"
+  | "ERR_INVALID_PARAMS"
+  | "ERR_INTERNAL"
+  | "ERR_UNAUTHORIZED"
+  | "ERR_FORBIDDEN"
+  | "ERR_BODY_TOO_LARGE"
+  | "ERR_UNSUPPORTED_MEDIA_TYPE"
+  | "ERR_RATE_LIMITED"
+  | "ERR_OVERLOADED"
+  | "ERR_ABORTED"
+  | "ERR_CLOSED"
+  | "ERR_CONFIG"
+  | "ERR_HOOK_CALL"
+  | "ERR_GATEWAY"
+  | "ERR_TURN_ABORTED";
+
 /** One row per code: its JSON-RPC 2.0 error code and, where it is answered before JSON-RPC is reached, its HTTP status. */
-const WIRE = {
+const WIRE: Readonly<Record<HookgateErrorCode, WireForm>> = {
   ERR_PARSE: { rpc: -32700, status: 400 },
   ERR_INVALID_REQUEST: { rpc: -32600, status: 400 },
   ERR_METHOD_NOT_FOUND: { rpc: -32601, status: 404 },
@@ -29,10 +49,7 @@ const WIRE = {
   ERR_HOOK_CALL: { rpc: -32603, status: 502 },
   ERR_GATEWAY: { rpc: -32603, status: 502 },
   ERR_TURN_ABORTED: { rpc: -32603, status: 500 },
-} as const satisfies Record<string, WireForm>;
-
-/** The literal code of a {@link HookgateError}. */
-export type HookgateErrorCode = keyof typeof WIRE;
+};
 
 /** Options of {@link HookgateError}. */
 export interface HookgateErrorOptions {
@@ -42,7 +59,7 @@ export interface HookgateErrorOptions {
 
 /** The base of every error hookgate raises on purpose; misuse by a caller is a `TypeError` or `RangeError` instead. */
 export class HookgateError extends Error {
-  readonly [BRAND] = true;
+  readonly [BRAND]: true = true;
   readonly code: HookgateErrorCode;
 
   constructor(code: HookgateErrorCode, message: string, options?: HookgateErrorOptions) {
