@@ -3,7 +3,7 @@
  * @module
  */
 
-const BRAND: unique symbol = Symbol.for("hookgate.error");
+const BRAND: symbol = Symbol.for("hookgate.error");
 
 interface WireForm {
   readonly rpc: number;
@@ -59,12 +59,12 @@ export interface HookgateErrorOptions {
 
 /** The base of every error hookgate raises on purpose; misuse by a caller is a `TypeError` or `RangeError` instead. */
 export class HookgateError extends Error {
-  readonly [BRAND]: true = true;
   readonly code: HookgateErrorCode;
 
   constructor(code: HookgateErrorCode, message: string, options?: HookgateErrorOptions) {
     super(message, options);
     this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
   }
 
   override get name(): string {
