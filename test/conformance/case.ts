@@ -62,6 +62,6 @@ function show(value: unknown): string {
   try {
     return JSON.stringify(value, (_key, item: unknown) => (typeof item === "bigint" ? `${item}n` : item));
   } catch {
-    return String(value);
+    return Object.prototype.toString.call(value);
   }
 }
