@@ -46,7 +46,7 @@ export interface ChainOptions {
 /** How a chain ended. */
 export interface ChainOutcome<P extends object, V> {
   /** The payload as the hooks left it; the input itself when none changed it. */
-  readonly payload: P;
+  readonly current: Current<P>;
   readonly changed: boolean;
   /** The verdict that ended the chain early. */
   readonly halt?: { readonly hook: string; readonly verdict: V };
@@ -65,15 +65,15 @@ const monotonic = (): number => performance.now();
  */
 export async function runChain<P extends object, V>(
   hooks: readonly ChainHook<P>[],
-  input: P,
+  input: Current<P>,
   { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V> },
 ): Promise<ChainOutcome<P, V>> {
   const deadline = new Deadline(now, signal);
   const records: HookRecord[] = [];
-  let current = new Current(input);
+  let current = input;
   const end = (aborted: boolean): ChainOutcome<P, V> => ({
-    payload: current.value,
-    changed: current.value !== input,
+    current,
+    changed: current !== input,
     aborted,
     records,
   });

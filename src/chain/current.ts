@@ -7,7 +7,7 @@ export type Encode<P extends object> = (value: P) => string;
  */
 export class Current<P extends object> {
   readonly value: P;
-  #encodings: Map<Encode<P>, string> | undefined;
+  #encodings: Map<unknown, string> | undefined;
 
   constructor(value: P) {
     this.value = value;
