@@ -30,7 +30,9 @@ export function toApprovalDecision({ halt, failure, records }: ChainOutcome<Orig
 export function toToolCheck(decision: ToolCallDecision, approval: ApprovalDecision | undefined): ToolCheckDecision {
   if (approval === undefined) return { ...decision, approved: decision.action === "respond" };
   const records = [...decision.trace.records, ...approval.trace.records];
-  return { ...decision, ...approval, trace: { id: decision.trace.id, records } };
+  const { approved, reason } = approval;
+  // What else an approver said comes along, but never in the place of what before_tool decided.
+  return { ...approval, ...decision, approved, reason, trace: { id: decision.trace.id, records } };
 }
 
 function toTrace(records: Trace["records"]): Trace {
