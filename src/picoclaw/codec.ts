@@ -1,4 +1,4 @@
-import type { Encode } from "../chain/index.ts";
+import { type Encode, isJsonObject } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
 import { type HookEvent, toRuntimeKind } from "./event.ts";
 import { toWirePayload } from "./normalize.ts";
@@ -75,9 +75,8 @@ export const EVENT_ENCODERS: Readonly<Record<EventMethod, Encode<HookEvent>>> = 
 };
 
 function originOf(payload: unknown): { readonly channel?: unknown; readonly chat_id?: unknown } {
-  if (typeof payload !== "object" || payload === null) return {};
-  const { Channel, ChatID } = payload as { readonly Channel?: unknown; readonly ChatID?: unknown };
-  return { channel: Channel, chat_id: ChatID };
+  if (!isJsonObject(payload)) return {};
+  return { channel: payload["Channel"], chat_id: payload["ChatID"] };
 }
 
 function stringify(value: unknown): string {

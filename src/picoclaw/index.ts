@@ -1,5 +1,21 @@
-export { acceptHello, encodeHello, type EventMethod, HELLO_METHOD, type HookMode, PROTOCOL_VERSION, toMethod, toModes } from "./codec.ts";
-export { createEventFilter, EVENT_KINDS, type EventFilter, type HookEvent, type HostEvent, OBSERVE_ALL } from "./event.ts";
+export {
+  acceptHello,
+  encodeHello,
+  type EventMethod,
+  HELLO_METHOD,
+  type HookMode,
+  PROTOCOL_VERSION,
+  toMethod,
+  toModes,
+} from "./codec.ts";
+export {
+  createEventFilter,
+  EVENT_KINDS,
+  type EventFilter,
+  type HookEvent,
+  type HostEvent,
+  OBSERVE_ALL,
+} from "./event.ts";
 export {
   type AbortReply,
   type AfterLlmChange,
@@ -48,3 +64,17 @@ export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./poi
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
 export { createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
+export {
+  type CallModel,
+  createTurn,
+  type ExecuteTool,
+  type LlmStep,
+  runTurn,
+  type ToolInvocation,
+  type ToolStep,
+  Turn,
+  TurnAbortedError,
+  type TurnOptions,
+  type TurnRequest,
+  type TurnStatus,
+} from "./turn.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
+import { exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { HELLO_METHOD, PROTOCOL_VERSION } from "./codec.ts";
 import { type HostEvent, hostEventSchema } from "./event.ts";
@@ -19,7 +19,6 @@ import {
   type HostPayload,
   type LlmRequest,
   type LlmResponse,
-  type Origin,
   paramsSchemas,
   type ToolApproval,
   type ToolCall,
@@ -36,25 +35,25 @@ export interface HostRequest extends HostCallOptions {
   readonly params: unknown;
 }
 
-type Answer = (host: HookHost, params: unknown, options: HostCallOptions) => Promise<unknown> | unknown;
+type Answer = (host: HookHost, params: unknown, options: HostCallOptions) => unknown;
 
 const ANSWERS: Readonly<Record<HostMethod, Answer>> = {
   [HELLO_METHOD]: () => ({ ok: true, name: "hookgate", version: PROTOCOL_VERSION }),
   "hook.before_llm": async (host, params, options) =>
-    toWireDecision(await host.beforeLlm(parse<LlmRequest>("before_llm", params), options)),
+    toWireDecision(await host.beforeLlm(parse("before_llm", params), options)),
   "hook.after_llm": async (host, params, options) =>
-    toWireDecision(await host.afterLlm(parse<LlmResponse>("after_llm", params), options)),
+    toWireDecision(await host.afterLlm(parse("after_llm", params), options)),
   "hook.before_tool": async (host, params, options) =>
-    toWireDecision(await host.beforeTool(parse<ToolCall>("before_tool", params), options)),
+    toWireDecision(await host.beforeTool(parse("before_tool", params), options)),
   "hook.approve_tool": async (host, params, options) =>
-    toWireApproval(await host.approveTool(parse<ToolApproval>("approve_tool", params), options)),
+    toWireApproval(await host.approveTool(parse("approve_tool", params), options)),
   "hook.check_tool": async (host, params, options) =>
-    toWireCheck(await host.checkTool(parse<ToolCall>("before_tool", params), options)),
+    toWireCheck(await host.checkTool(parse("before_tool", params), options)),
   "hook.after_tool": async (host, params, options) =>
-    toWireDecision(await host.afterTool(parse<ToolOutcome>("after_tool", params), options)),
+    toWireDecision(await host.afterTool(parse("after_tool", params), options)),
   "hook.event": (host, params) => {
-    checkParams(hostEventSchema, params);
-    host.emit(params as HostEvent);
+    assertHostEvent(params);
+    host.emit(params);
     return {};
   },
 };
@@ -78,11 +77,29 @@ function isHostMethod(method: string): method is HostMethod {
   return Object.hasOwn(ANSWERS, method);
 }
 
-function parse<P extends Origin>(point: HookPoint, params: unknown): HostPayload<P> {
-  checkParams(paramsSchemas[point], params);
+interface HostPayloads {
+  readonly before_llm: HostPayload<LlmRequest>;
+  readonly after_llm: HostPayload<LlmResponse>;
+  readonly before_tool: HostPayload<ToolCall>;
+  readonly approve_tool: HostPayload<ToolApproval>;
+  readonly after_tool: HostPayload<ToolOutcome>;
+}
+
+function parse<K extends HookPoint>(point: K, params: unknown): HostPayloads[K] {
   // Null is what some encoders write for what is absent.
-  const present = Object.entries(params as object).filter(([, value]) => value !== null);
-  return Object.fromEntries(present) as HostPayload<P>;
+  const present: unknown = isJsonObject(params)
+    ? Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
+    : params;
+  assertHostPayload(point, present);
+  return present;
+}
+
+function assertHostPayload<K extends HookPoint>(point: K, params: unknown): asserts params is HostPayloads[K] {
+  checkParams(paramsSchemas[point], params);
+}
+
+function assertHostEvent(params: unknown): asserts params is HostEvent {
+  checkParams(hostEventSchema, params);
 }
 
 function checkParams(schema: z.ZodType, params: unknown): void {
