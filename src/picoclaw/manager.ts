@@ -228,7 +228,10 @@ export class HookManager implements HookHost {
     input: Current<P>,
     options: HostCallOptions | undefined,
   ): Promise<ChainOutcome<P, InterceptorHalt>> {
-    return this.#run(this.#chain(point), input, { rules: this.#rules[point], signal: options?.signal });
+    return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
+      rules: this.#rules[point],
+      signal: options?.signal,
+    });
   }
 
   async #run<P extends Origin, V>(
@@ -237,7 +240,7 @@ export class HookManager implements HookHost {
     { rules, signal }: { readonly rules: ChainRules<P, V>; readonly signal: AbortSignal | undefined },
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const outcome = await runChain(chain, input, { rules, signal, now: this.#now });
+    const outcome = await runChain<P, V>(chain, input, { rules, signal, now: this.#now });
     for (const record of outcome.records) this.#mounted.get(record.hook)?.count(record);
     if (outcome.aborted) {
       throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
