@@ -47,7 +47,7 @@ describe("the layout", () => {
 
   test("gives every folder of src its row of the dependency direction", () => {
     const { overrides } = readJson(".oxlintrc.json") as { overrides: { files: string[] }[] };
-    const rows = new Set(overrides.flatMap(({ files }) => files));
+    const rows = new Set(overrides.flatMap((override) => override.files));
     const folders = new Set(files.flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []));
     expect([...folders].filter((folder) => !rows.has(`src/${folder}/**`))).toEqual([]);
   });
