@@ -3,7 +3,7 @@ import { HookCallError } from "../errors.ts";
 import { type HookEvent, toRuntimeKind } from "./event.ts";
 import { toWirePayload } from "./normalize.ts";
 import type { Origin } from "./payload.ts";
-import type { HookPoint } from "./point.ts";
+import { type HookPoint, isHookPoint } from "./point.ts";
 
 /** The version of the hook protocol that `hook.hello` carries. */
 export const PROTOCOL_VERSION = 1;
@@ -20,6 +20,12 @@ export type HookMode = "observe" | "llm" | "tool" | "approve";
 /** The JSON-RPC method of a hook point. */
 export function toMethod(point: HookPoint): `hook.${HookPoint}` {
   return `hook.${point}`;
+}
+
+/** The hook point of a JSON-RPC method; undefined when it names none. */
+export function toHookPoint(method: string): HookPoint | undefined {
+  const point = method.startsWith("hook.") ? method.slice("hook.".length) : "";
+  return isHookPoint(point) ? point : undefined;
 }
 
 /** The params of `hook.hello`, as JSON text. */

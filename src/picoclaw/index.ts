@@ -16,6 +16,7 @@ export {
   type HostEvent,
   OBSERVE_ALL,
 } from "./event.ts";
+export { createHookHandler, type HandlerContext, type HookHandler, type HookHandlerOptions } from "./handler.ts";
 export {
   type AbortReply,
   type AfterLlmChange,
