@@ -6,7 +6,7 @@ export const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /**
  * Settles the calls of one chain run at their deadlines. A run calls one hook at a time, so one timer serves it:
- * it is armed by the first call that is asynchronous, re-armed for the call that is running when it fires early,
+ * it is armed by the first call that has to wait, re-armed for the call that is running when it fires early,
  * and cleared by {@link Deadline.dispose}.
  */
 export class Deadline {
@@ -14,13 +14,13 @@ export class Deadline {
   readonly #signal: AbortSignal | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timerAtMs = 0;
+  #listening = false;
   #scope: CallScope | undefined;
   #reject: ((error: HookgateError) => void) | undefined;
 
   constructor(now: () => number, signal: AbortSignal | undefined) {
     this.#now = now;
     this.#signal = signal;
-    signal?.addEventListener("abort", this.#onHostAbort);
   }
 
   /** Whether the host has given up. */
@@ -37,9 +37,20 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       this.#scope = scope;
       this.#reject = reject;
-      this.#arm(scope.deadlineAtMs);
-      reply.then(resolve, reject);
-      if (this.aborted) this.#onHostAbort();
+      const forget = (): void => {
+        if (this.#scope === scope) this.#scope = undefined;
+      };
+      reply.then(
+        (value) => {
+          forget();
+          resolve(value);
+        },
+        (error: unknown) => {
+          forget();
+          reject(error);
+        },
+      );
+      void this.#watch(scope);
     });
   }
 
@@ -48,7 +59,20 @@ export class Deadline {
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#scope = undefined;
-    this.#signal?.removeEventListener("abort", this.#onHostAbort);
+    if (this.#listening) this.#signal?.removeEventListener("abort", this.#onHostAbort);
+  }
+
+  /**
+   * Arms timer and listener one microtask later: a reply that is there already needs neither, and no timer or event can
+   * come in between.
+   */
+  async #watch(scope: CallScope): Promise<void> {
+    await Promise.resolve();
+    if (this.#scope !== scope) return;
+    if (this.aborted) return this.#onHostAbort();
+    if (!this.#listening) this.#signal?.addEventListener("abort", this.#onHostAbort);
+    this.#listening = true;
+    this.#arm(scope.deadlineAtMs);
   }
 
   #arm(atMs: number): void {
