@@ -4,6 +4,12 @@ import type { CallScope } from "./scope.ts";
 /** The longest delay a timer of the web platform can hold, in milliseconds (2^31 - 1). */
 export const MAX_TIMEOUT_MS = 2_147_483_647;
 
+/** Makes what {@link Deadline.settle} resolves to; neither may throw. */
+export interface ReadSettled<T> {
+  reply(value: unknown): T;
+  error(error: unknown): T;
+}
+
 /**
  * Settles the calls of one chain run at their deadlines. A run calls one hook at a time, so one timer serves it:
  * it is armed by the first call that has to wait, re-armed for the call that is running when it fires early,
@@ -16,7 +22,7 @@ export class Deadline {
   #timerAtMs = 0;
   #listening = false;
   #scope: CallScope | undefined;
-  #reject: ((error: HookgateError) => void) | undefined;
+  #fail: ((error: unknown) => void) | undefined;
 
   constructor(now: () => number, signal: AbortSignal | undefined) {
     this.#now = now;
@@ -29,27 +35,27 @@ export class Deadline {
   }
 
   /**
-   * Waits for a reply until the scope's deadline or the host's signal, whichever is first.
-   * @throws {HookCallError} `timeout` when the deadline passes first
-   * @throws {HookgateError} `ERR_ABORTED` when the host gives up first
+   * Waits for a reply until the scope's deadline or the host's signal, whichever is first. What it resolves to is made
+   * by `read`: from the reply, or from the error that came instead, which is `timeout` when the deadline passed first
+   * and `ERR_ABORTED` when the host gave up first.
    */
-  settle(reply: PromiseLike<unknown>, scope: CallScope): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#scope = scope;
-      this.#reject = reject;
-      const forget = (): void => {
+  settle<T>(reply: PromiseLike<unknown>, scope: CallScope, read: ReadSettled<T>): Promise<T> {
+    return new Promise((resolve) => {
+      const fail = (error: unknown): void => {
         if (this.#scope === scope) this.#scope = undefined;
+        resolve(read.error(error));
       };
-      reply.then(
-        (value) => {
-          forget();
-          resolve(value);
-        },
-        (error: unknown) => {
-          forget();
-          reject(error);
-        },
-      );
+      const succeed = (value: unknown): void => {
+        if (this.#scope === scope) this.#scope = undefined;
+        resolve(read.reply(value));
+      };
+      this.#scope = scope;
+      this.#fail = fail;
+      try {
+        reply.then(succeed, fail);
+      } catch (error) {
+        fail(error);
+      }
       void this.#watch(scope);
     });
   }
@@ -100,7 +106,7 @@ export class Deadline {
   #cut(error: HookgateError): void {
     const scope = this.#scope;
     this.#scope = undefined;
-    this.#reject?.(error);
+    this.#fail?.(error);
     scope?.abort(error);
   }
 }
