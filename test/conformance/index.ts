@@ -17,6 +17,9 @@ import { queueCases } from "./queues.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
+import { serveStdioCases } from "./serve-stdio.cases.ts";
+import { stdioProcessCases } from "./stdio-process.cases.ts";
+import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
@@ -41,4 +44,9 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...stdioReplyCases,
+  ...stdioFramingCases,
+  ...stdioWriteCases,
+  ...stdioProcessCases,
+  ...serveStdioCases,
 ];
