@@ -8,11 +8,11 @@
  * answers, which shows a rewritten argument, a denied tool and a tool that a hook brought along.
  * HOOKGATE_URL (default http://127.0.0.1:8787), HOOKGATE_TOKEN: the gateway.
  *
- * In your own project: import { createNodeClient, runTurn } from "hookgate/node".
+ * In your own project: import { createNodeGatewayClient, runTurn } from "hookgate/node".
  */
 import { createInterface } from "node:readline";
 import {
-  createNodeClient,
+  createNodeGatewayClient,
   type CallModel,
   type ExecuteTool,
   isHookgateError,
@@ -76,7 +76,10 @@ const callScript: CallModel = async ({ messages = [], tools: offered = [] }: Llm
 };
 
 const callModel = OPENAI_BASE_URL === undefined ? callScript : callOpenAi;
-const host = createNodeClient({ url: HOOKGATE_URL, ...(HOOKGATE_TOKEN !== undefined && { token: HOOKGATE_TOKEN }) });
+const host = createNodeGatewayClient({
+  url: HOOKGATE_URL,
+  ...(HOOKGATE_TOKEN !== undefined && { token: HOOKGATE_TOKEN }),
+});
 const history: Message[] = [];
 
 /** One message of the user: model and tools in turn until the model has nothing more to call. */
@@ -105,8 +108,9 @@ function toolCall(name: string, args: object): ModelResponse {
 }
 
 console.log(`Hooks are asked at ${HOOKGATE_URL}. Type a message; an empty line ends.`);
-const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: "you> " });
-lines.prompt();
+const ask = (): boolean => process.stdout.write("you> ");
+const lines = createInterface({ input: process.stdin });
+ask();
 for await (const line of lines) {
   if (line.trim() === "") break;
   const before = history.length;
@@ -118,7 +122,7 @@ for await (const line of lines) {
   } catch (error) {
     console.log(`bot> ${isHookgateError(error) || error instanceof Error ? error.message : String(error)}`);
   }
-  lines.prompt();
+  ask();
 }
 lines.close();
 await host.flush(1000);
