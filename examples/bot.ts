@@ -65,7 +65,7 @@ interface OpenAiAnswer {
 const callScript: CallModel = async ({ messages = [], tools: offered = [] }: LlmRequest) => {
   const last = messages.at(-1);
   if (last?.role === "tool") return { content: `Done. ${String(last.content)}`, finish_reason: "stop" };
-  const text = String(last?.content ?? "");
+  const text = typeof last?.content === "string" ? last.content : "";
   const [word = "", ...rest] = text.split(" ");
   if (word === "note") return toolCall("save_note", { text: rest.join(" ") });
   if (word === "run") return toolCall("bash", { command: rest.join(" ") });
@@ -88,7 +88,7 @@ async function answer(turn: Turn): Promise<string> {
     const request = { model: OPENAI_MODEL, messages: history, tools, options: {} };
     const step = await turn.llm(request, callModel);
     history.push(step.message);
-    if (step.toolCalls.length === 0) return String(step.response.content ?? "");
+    if (step.toolCalls.length === 0) return step.text;
     for (const call of step.toolCalls) {
       const { status, message, tool: name } = await turn.tool(call, execute);
       history.push(message);
