@@ -51,8 +51,7 @@ describe("a command", () => {
     expect(await call()).toMatchObject({ kind: "not_running" });
     expect(transport.status()).toMatchObject({
       state: "backing_off",
-      lastError:
-        'the hook process could not be started: ENOENT, command not found: "hookgate-no-such-command", before it answered hello',
+      lastError: 'the hook process could not be started: ENOENT, command not found: "hookgate-no-such-command"',
     });
   });
 

@@ -69,6 +69,18 @@ describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
     expect(log.lines.length).toBeLessThan(400);
   });
 
+  test("a flood on stdout delays no verdict, of its own or of others", async (context) => {
+    const { transport, call } = start(context, "stdout_flood");
+    const other = start(context, "well");
+    await Promise.all([transport.ready(), other.transport.ready()]);
+    const flooded = call({ timeoutMs: 500 });
+    await vi.waitFor(() => expect(transport.status().droppedLines).toBeGreaterThan(10_000));
+    expect(await other.call({ timeoutMs: 5000 })).toMatchObject({ outcome: "verdict", reply: CONTINUE });
+    const record = await flooded;
+    expect(record).toMatchObject({ kind: "timeout" });
+    expect(record.ms).toBeLessThan(500 + SLACK_MS);
+  });
+
   test("a hook that dies mid-call: its code, its last words, a new process", async (context) => {
     const { transport, call, log, pids } = start(context, "dies");
     await transport.ready();
