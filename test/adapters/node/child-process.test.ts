@@ -86,6 +86,26 @@ describe("a command", () => {
   });
 });
 
+describe("a flood on stdout", () => {
+  test("is read a chunk a turn, so that timers are looked at in between", async () => {
+    const child = createSpawn({ command: [process.execPath, "-e", "process.stdout.write('x'.repeat(2e7))"] })();
+    let perTurn = 0;
+    let most = 0;
+    const ended = new Promise<void>((resolve) => {
+      child.pipe.start({
+        chunk(bytes) {
+          perTurn += bytes.length;
+          most = Math.max(most, perTurn);
+          setImmediate(() => (perTurn = 0));
+        },
+        end: () => resolve(),
+      });
+    });
+    await ended;
+    expect(most).toBeLessThanOrEqual(2 * 65_536);
+  });
+});
+
 describe("messages larger than a pipe", () => {
   test("go there and back", async (context) => {
     const command = [process.execPath, "-e", "process.stdin.pipe(process.stdout)"];
