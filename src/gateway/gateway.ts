@@ -96,7 +96,7 @@ const RETRY_AFTER_MS = 1000;
  * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`.
  * @throws {TypeError} when a token or an origin is not valid
  * @throws {RangeError} when a limit is not a positive integer
- * @see docs/protocol.md, "The gateway's interface"
+ * @see docs/protocol.md, "The gateway's interface for hosts"
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const server = new GatewayServer(options);
