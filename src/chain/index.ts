@@ -1,0 +1,15 @@
+export { type ChainHook, type ChainOptions, type ChainOutcome, type ChainRules, type Judgement, runChain } from "./chain.ts";
+export { Current, type Encode } from "./current.ts";
+export { MAX_TIMEOUT_MS } from "./deadline.ts";
+export { assertDepth, createDraft, exceedsDepth, isSameJson, MAX_DEPTH, releaseDraft } from "./draft.ts";
+export { compareRank, IN_PROCESS, type Ranked } from "./order.ts";
+export { CallScope } from "./scope.ts";
+export {
+  failClosed,
+  type FailureEffect,
+  type FailurePolicy,
+  failOpen,
+  type HookRecord,
+  type NoVerdict,
+  toNoVerdict,
+} from "./verdict.ts";

@@ -1,0 +1,44 @@
+/** What a hook call can know of its own deadline. One is made per call; nothing of it outlives the call. */
+export class CallScope {
+  /** When the call is cut, on the clock of {@link now}, in milliseconds. */
+  readonly deadlineAtMs: number;
+  readonly #now: () => number;
+  #controller: AbortController | undefined;
+  #onAbort: ((reason: unknown) => void) | undefined;
+  #reason: unknown;
+  #aborted = false;
+
+  constructor(deadlineAtMs: number, now: () => number) {
+    this.deadlineAtMs = deadlineAtMs;
+    this.#now = now;
+  }
+
+  /** What is left of the deadline in milliseconds; 0 when it has passed. */
+  get remainingMs(): number {
+    return Math.max(0, this.deadlineAtMs - this.#now());
+  }
+
+  /** Aborts at the deadline or when the host gives up. It is made on first use: a hook that never asks pays nothing. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Calls `listener` once when the call is cut. One listener at most: it is for the transport that carries the call. */
+  onAbort(listener: (reason: unknown) => void): void {
+    if (this.#aborted) listener(this.#reason);
+    else this.#onAbort = listener;
+  }
+
+  /** Cuts the call. For the engine; a second call does nothing. */
+  abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    this.#onAbort?.(reason);
+    this.#controller?.abort(reason);
+  }
+}

@@ -1,0 +1,61 @@
+import { isHookCallError, isHookgateError, type NoVerdictKind } from "../errors.ts";
+
+/** A hook call that yielded no verdict: what happened, never what was decided. */
+export interface NoVerdict {
+  readonly kind: NoVerdictKind;
+  /** What happened, for people; at most 300 characters. */
+  readonly message: string;
+  readonly cause: unknown;
+}
+
+/** What a failure policy makes of a no-verdict: go on as if the hook were absent, deny, or abort the turn. */
+export type FailureEffect = "continue" | "deny" | "abort_turn";
+
+/** Decides what a no-verdict means. It is never asked about a verdict. */
+export interface FailurePolicy {
+  effectOf(noVerdict: NoVerdict): FailureEffect;
+}
+
+/** The default of interceptors and observers: a hook without a verdict is skipped. */
+export const failOpen: FailurePolicy = { effectOf: () => "continue" };
+
+/** The default of approvals: no verdict denies. */
+export const failClosed: FailurePolicy = { effectOf: () => "deny" };
+
+/** One hook call, as it is shown and kept. */
+export interface HookRecord {
+  readonly hook: string;
+  readonly source: string;
+  readonly point: string;
+  /** The verdict's name, such as `continue` or `deny_tool`, or `no_verdict`. */
+  readonly outcome: string;
+  readonly kind?: NoVerdictKind;
+  /** What happened, for people; only with `kind`. At most 300 characters. */
+  readonly error?: string;
+  /** Wall-clock duration of the call, in milliseconds. */
+  readonly ms: number;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Present and true when the call yielded no verdict and the chain went on. */
+  readonly failed_open?: true;
+}
+
+const MESSAGE_LIMIT = 300;
+
+/** Turns whatever a hook call threw into a no-verdict; what is not a {@link HookCallError} is of kind `hook_error`. */
+export function toNoVerdict(cause: unknown): NoVerdict {
+  const kind = isHookCallError(cause) ? cause.kind : isAborted(cause) ? "aborted" : "hook_error";
+  return { kind, message: toMessage(cause).slice(0, MESSAGE_LIMIT), cause };
+}
+
+function isAborted(cause: unknown): boolean {
+  return isHookgateError(cause) && cause.code === "ERR_ABORTED";
+}
+
+function toMessage(cause: unknown): string {
+  try {
+    return cause instanceof Error || isHookgateError(cause) ? cause.message : String(cause);
+  } catch {
+    return "the hook threw a value that cannot be shown";
+  }
+}

@@ -1,0 +1,85 @@
+import { type ChainHook, type ChainRules, type Current, runChain } from "../chain/index.ts";
+import type { Log } from "../log.ts";
+import type { HookEvent } from "./event.ts";
+
+/** An observer as the fan-out reaches it. */
+export interface Observer extends ChainHook<HookEvent> {
+  matches(documentedKind: string): boolean;
+}
+
+/** Options of {@link EventQueue}. */
+export interface EventQueueOptions {
+  /** How many events may wait; when full the newest is dropped. 1 to 65536. */
+  readonly maxQueuedEvents: number;
+  readonly log: Log;
+  readonly now?: (() => number) | undefined;
+}
+
+const rules: ChainRules<HookEvent, never> = { point: "event", judge: () => ({ outcome: "observed" }) };
+
+/**
+ * The events of one observer: delivered one at a time and in order, each under the observer's deadline. A slow observer
+ * fills its own queue and delays nobody.
+ */
+export class EventQueue {
+  readonly #observer: Observer;
+  readonly #options: EventQueueOptions;
+  #waiting: Current<HookEvent>[] = [];
+  #running: Promise<void> | undefined;
+  #closed = false;
+  #droppedCount = 0;
+  #failedCount = 0;
+  #deliveredCount = 0;
+
+  constructor(observer: Observer, options: EventQueueOptions) {
+    this.#observer = observer;
+    this.#options = options;
+  }
+
+  /** How many events were delivered, dropped because the queue was full, and not handed on. */
+  get counts(): { readonly delivered: number; readonly dropped: number; readonly failed: number } {
+    return { delivered: this.#deliveredCount, dropped: this.#droppedCount, failed: this.#failedCount };
+  }
+
+  push(event: Current<HookEvent>): void {
+    if (this.#closed || !this.#observer.matches(event.value.Kind)) return;
+    const { maxQueuedEvents, log } = this.#options;
+    if (this.#waiting.length >= maxQueuedEvents) {
+      this.#droppedCount += 1;
+      if (this.#droppedCount === 1 || this.#droppedCount % 1000 === 0) {
+        log.warn("observer is too slow; events dropped", { hook: this.#observer.name, dropped: this.#droppedCount });
+      }
+      return;
+    }
+    this.#waiting.push(event);
+    this.#running ??= this.#deliver();
+  }
+
+  /** Resolves when nothing waits. */
+  async drained(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Drops what waits; the event in delivery still ends under its own deadline. */
+  close(): void {
+    this.#closed = true;
+    this.#droppedCount += this.#waiting.length;
+    this.#waiting = [];
+  }
+
+  async #deliver(): Promise<void> {
+    // The emitter goes on first: delivery never runs inside a turn.
+    await Promise.resolve();
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      const { records } = await runChain([this.#observer], event, { rules, now: this.#options.now });
+      const [record] = records;
+      if (record?.kind === undefined) {
+        this.#deliveredCount += 1;
+      } else {
+        this.#failedCount += 1;
+        this.#options.log.warn("event not delivered", { hook: this.#observer.name, kind: record.kind, error: record.error });
+      }
+    }
+    this.#running = undefined;
+  }
+}

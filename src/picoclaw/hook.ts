@@ -1,0 +1,107 @@
+import type { Log } from "../log.ts";
+import type { HookEvent } from "./event.ts";
+import type { LlmRequest, LlmResponse, ModelResponse, ToolApproval, ToolCall, ToolOutcome, ToolResult } from "./payload.ts";
+import type { HookPoint } from "./point.ts";
+
+/** What a hook's handler is given besides the payload. */
+export interface HookContext {
+  /** Aborts at the deadline, or when the host gives up. */
+  readonly signal: AbortSignal;
+  /** What is left of the deadline, in milliseconds. */
+  readonly remainingMs: number;
+  /** The hook's own log. */
+  readonly log: Log;
+}
+
+type Reply<T> = T | null | undefined | void | Promise<T | null | undefined | void>;
+
+/** Ends the turn: `abort_turn` fails it, `hard_abort` cancels it and rolls the session back. */
+export interface AbortReply {
+  readonly action: "abort_turn" | "hard_abort";
+  readonly reason?: string;
+}
+
+/** Goes on; keys the payload has replace, keys it lacks stay as they are. */
+export interface BeforeLlmChange {
+  readonly action?: "continue" | "modify" | "";
+  readonly request?: Partial<LlmRequest>;
+}
+
+/** Goes on, with another response when there is one: in its wrapper or bare. */
+export interface AfterLlmChange {
+  readonly action?: "continue" | "modify" | "";
+  readonly response?: Partial<LlmResponse> | ModelResponse;
+}
+
+/** Goes on, with another call when there is one. */
+export interface BeforeToolChange {
+  readonly action?: "continue" | "modify" | "";
+  readonly call?: Partial<ToolCall>;
+}
+
+/** Answers in the tool's place: no later hook, no approval, no execution. */
+export interface RespondReply {
+  readonly action: "respond";
+  readonly result?: ToolResult;
+  readonly call?: Partial<ToolCall>;
+}
+
+/** Keeps the tool from running; the model is told the reason. */
+export interface DenyReply {
+  readonly action: "deny_tool";
+  readonly reason?: string;
+}
+
+/** Goes on, with another result when there is one: in its wrapper or bare. */
+export interface AfterToolChange {
+  readonly action?: "continue" | "modify" | "";
+  readonly result?: Partial<ToolOutcome> | ToolResult;
+}
+
+/** Whether a tool may run. Silence is not consent: without `approved: true` it may not. */
+export interface ApprovalReply {
+  readonly approved: boolean;
+  readonly reason?: string;
+}
+
+/**
+ * A hook: the same object runs in-process, over stdio and behind an endpoint. A handler owns what it is given; changing
+ * it in place changes nothing for others, only what it returns counts.
+ */
+export interface Hook {
+  beforeLlm?(request: LlmRequest, context: HookContext): Reply<BeforeLlmChange | AbortReply>;
+  afterLlm?(response: LlmResponse, context: HookContext): Reply<AfterLlmChange | AbortReply>;
+  beforeTool?(call: ToolCall, context: HookContext): Reply<BeforeToolChange | RespondReply | DenyReply | AbortReply>;
+  afterTool?(outcome: ToolOutcome, context: HookContext): Reply<AfterToolChange | AbortReply>;
+  approveTool?(request: ToolApproval, context: HookContext): Reply<ApprovalReply>;
+  onEvent?(event: HookEvent, context: HookContext): void | Promise<void>;
+  /** Called once when the hook is unmounted or its host closes. */
+  close?(): void | Promise<void>;
+}
+
+/** The method of {@link Hook} that serves each hook point. */
+export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" | "close">>> = {
+  before_llm: "beforeLlm",
+  after_llm: "afterLlm",
+  before_tool: "beforeTool",
+  after_tool: "afterTool",
+  approve_tool: "approveTool",
+};
+
+const METHODS: readonly string[] = [...Object.values(HANDLERS), "onEvent", "close"];
+
+/**
+ * Checks a hook and gives it its type.
+ * @throws {TypeError} when a handler is not a function or its name is not known
+ */
+export function defineHook<H extends Hook>(hook: H): H {
+  for (const [name, handler] of Object.entries(hook)) {
+    if (!METHODS.includes(name)) {
+      throw new TypeError(`defineHook: unknown handler "${name}"; expected one of ${METHODS.join(", ")}`);
+    }
+    if (handler !== undefined && typeof handler !== "function") {
+      throw new TypeError(`defineHook: ${name} must be a function, got ${typeof handler}`);
+    }
+  }
+  return hook;
+}

@@ -1,0 +1,82 @@
+import type { HookRecord } from "../chain/index.ts";
+import type { HostEvent } from "./event.ts";
+import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome, ToolResult } from "./payload.ts";
+
+/** Which hook did what, for one call of a host. */
+export interface Trace {
+  /** Unique to the call. */
+  readonly id: string;
+  readonly records: readonly HookRecord[];
+}
+
+/** Options of every call to a {@link HookHost}. */
+export interface HostCallOptions {
+  /** The host's own signal; when it aborts, the call ends at once with `ERR_ABORTED`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Decision {
+  /** Why, when the action is not `continue`; empty when no hook said. */
+  readonly reason: string;
+  /** Whether any hook changed the payload. */
+  readonly changed: boolean;
+  readonly trace: Trace;
+}
+
+/** What to do with a model request: `request` is what to send. */
+export interface LlmRequestDecision extends Decision {
+  readonly action: "continue" | "abort_turn" | "hard_abort";
+  readonly request: LlmRequest;
+}
+
+/** What to do with a model response: `response` is what to use. */
+export interface LlmResponseDecision extends Decision {
+  readonly action: "continue" | "abort_turn" | "hard_abort";
+  readonly response: LlmResponse;
+}
+
+/** What to do with a tool call: `call` is what to run; with `respond` it is not run and `result` is used. */
+export interface ToolCallDecision extends Decision {
+  readonly action: "continue" | "respond" | "deny_tool" | "abort_turn" | "hard_abort";
+  readonly call: ToolCall;
+  readonly result?: ToolResult;
+}
+
+/** What to do with a tool's outcome: `outcome.result` is what to use. */
+export interface ToolOutcomeDecision extends Decision {
+  readonly action: "continue" | "abort_turn" | "hard_abort";
+  readonly outcome: ToolOutcome;
+}
+
+/** Whether a tool may run, with whatever else the approver that refused has said. */
+export interface ApprovalDecision {
+  readonly approved: boolean;
+  readonly reason: string;
+  readonly trace: Trace;
+  readonly [key: string]: unknown;
+}
+
+/** before_tool and, unless that ended it, approve_tool in one: run `call` only when `approved` and not responded. */
+export interface ToolCheckDecision extends ToolCallDecision {
+  /** Whether the call may go on: a responded one may, a denied or aborted one may not. */
+  readonly approved: boolean;
+}
+
+/**
+ * Where an agent asks its hooks. The local {@link HookManager} and the client of a gateway are the same to it.
+ * Every method rejects with a {@link HookgateError} of code `ERR_ABORTED` when the host's signal aborts and `ERR_CLOSED`
+ * after {@link HookHost.close}.
+ */
+export interface HookHost {
+  beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision>;
+  afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision>;
+  beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision>;
+  approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision>;
+  checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision>;
+  afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision>;
+  /** Tells observers; it never waits for them and never throws. */
+  emit(event: HostEvent): void;
+  /** Waits until observers have been told of everything emitted so far, at most `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,50 @@
+export { acceptHello, encodeHello, type EventMethod, HELLO_METHOD, type HookMode, PROTOCOL_VERSION, toMethod, toModes } from "./codec.ts";
+export { createEventFilter, EVENT_KINDS, type EventFilter, type HookEvent, type HostEvent, OBSERVE_ALL } from "./event.ts";
+export {
+  type AbortReply,
+  type AfterLlmChange,
+  type AfterToolChange,
+  type ApprovalReply,
+  type BeforeLlmChange,
+  type BeforeToolChange,
+  defineHook,
+  type DenyReply,
+  HANDLERS,
+  type Hook,
+  type HookContext,
+  type RespondReply,
+} from "./hook.ts";
+export type {
+  ApprovalDecision,
+  HookHost,
+  HostCallOptions,
+  LlmRequestDecision,
+  LlmResponseDecision,
+  ToolCallDecision,
+  ToolCheckDecision,
+  ToolOutcomeDecision,
+  Trace,
+} from "./host.ts";
+export { createLocalPort, type LocalPortOptions } from "./local.ts";
+export { HookManager, type HookManagerOptions, type HookTimeouts, type MountOptions } from "./manager.ts";
+export type { MountedHookStatus } from "./mounted.ts";
+export type {
+  HostPayload,
+  LlmRequest,
+  LlmResponse,
+  Message,
+  Meta,
+  ModelResponse,
+  ModelToolCall,
+  Open,
+  Origin,
+  ToolApproval,
+  ToolCall,
+  ToolDefinition,
+  ToolOutcome,
+  ToolResult,
+} from "./payload.ts";
+export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./point.ts";
+export type { HookPort, PortStatus } from "./port.ts";
+export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
+export { createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";

@@ -1,0 +1,57 @@
+import { type CallScope, createDraft, IN_PROCESS } from "../chain/index.ts";
+import { type Log, silentLog } from "../log.ts";
+import { createEventFilter } from "./event.ts";
+import { HANDLERS, type Hook, type HookContext } from "./hook.ts";
+import type { HookPort, PortStatus } from "./port.ts";
+import { HOOK_POINTS } from "./point.ts";
+
+/** Options of {@link createLocalPort}. */
+export interface LocalPortOptions {
+  /** Which events `onEvent` is told of. @default every event */
+  readonly observe?: readonly string[];
+  /** The log handed to the hook. @default none */
+  readonly log?: Log;
+}
+
+/** Reaches a hook that runs in this process. Each call gets a private view of the payload. */
+export function createLocalPort(hook: Hook, { observe = ["*"], log = silentLog }: LocalPortOptions = {}): HookPort {
+  let state: PortStatus["state"] = "ready";
+  const points = new Set(HOOK_POINTS.filter((point) => hook[HANDLERS[point]] !== undefined));
+  return {
+    source: IN_PROCESS,
+    points,
+    ...(hook.onEvent === undefined ? {} : { observes: createEventFilter(observe) }),
+    call(point, current, scope) {
+      // The handler's parameter type follows from the point; the two tables agree by construction.
+      const handler = hook[HANDLERS[point]] as ((payload: object, context: HookContext) => unknown) | undefined;
+      return handler?.call(hook, createDraft(current.value), new LocalContext(scope, log));
+    },
+    notify: (event, scope) => hook.onEvent?.(createDraft(event.value), new LocalContext(scope, log)),
+    status: () => ({ state }),
+    ready: () => Promise.resolve(),
+    async close() {
+      if (state === "closed") return;
+      state = "closed";
+      await hook.close?.();
+    },
+  };
+}
+
+/** Hands out the call's signal only to a handler that asks for it. */
+class LocalContext implements HookContext {
+  readonly #scope: CallScope;
+  readonly log: Log;
+
+  constructor(scope: CallScope, log: Log) {
+    this.#scope = scope;
+    this.log = log;
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal;
+  }
+
+  get remainingMs(): number {
+    return this.#scope.remainingMs;
+  }
+}

@@ -1,0 +1,278 @@
+import {
+  type ChainHook,
+  type ChainOutcome,
+  type ChainRules,
+  compareRank,
+  Current,
+  failClosed,
+  failOpen,
+  MAX_TIMEOUT_MS,
+  runChain,
+} from "../chain/index.ts";
+import { HookgateError } from "../errors.ts";
+import { type Log, silentLog } from "../log.ts";
+import { toApprovalDecision, toDecision, toToolCheck } from "./decision.ts";
+import { type HookEvent, type HostEvent, toDocumentedKind } from "./event.ts";
+import { EventQueue, type Observer } from "./fan-out.ts";
+import type { Hook } from "./hook.ts";
+import type {
+  ApprovalDecision,
+  HookHost,
+  HostCallOptions,
+  LlmRequestDecision,
+  LlmResponseDecision,
+  ToolCallDecision,
+  ToolCheckDecision,
+  ToolOutcomeDecision,
+} from "./host.ts";
+import { createLocalPort } from "./local.ts";
+import { MountedHook, type MountedHookStatus } from "./mounted.ts";
+import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
+import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
+import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
+import type { HookPort } from "./port.ts";
+import { createApprovalRules, createInterceptorRules, type InterceptorHalt } from "./reply.ts";
+
+/** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
+export interface HookTimeouts {
+  /** Telling one observer of one event. @default 500 */
+  readonly observerMs?: number;
+  /** One interceptor. @default 5000 */
+  readonly interceptorMs?: number;
+  /** One approver. @default 60000 */
+  readonly approvalMs?: number;
+}
+
+/** Options of {@link HookManager}. */
+export interface HookManagerOptions {
+  readonly timeouts?: HookTimeouts;
+  /** How many events may wait for one observer, 1 to 65536. @default 64 */
+  readonly maxQueuedEvents?: number;
+  /** @default a log that keeps nothing */
+  readonly log?: Log;
+  /** A monotonic clock in milliseconds. @default performance.now */
+  readonly now?: () => number;
+}
+
+/** Options of {@link HookManager.mount}. */
+export interface MountOptions {
+  /** Unique among all hooks; a hook of the same name is closed and replaced. */
+  readonly name: string;
+  /** Lower runs first, inside the hook's group. @default 0 */
+  readonly priority?: number;
+}
+
+/** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
+export class HookManager implements HookHost {
+  readonly #timeouts: Required<HookTimeouts>;
+  readonly #maxQueuedEvents: number;
+  readonly #log: Log;
+  readonly #now: (() => number) | undefined;
+  readonly #mounted = new Map<string, MountedHook>();
+  readonly #foreignReported = new Set<string>();
+  readonly #rules: Readonly<Record<InterceptorPoint, ChainRules<Origin, InterceptorHalt>>>;
+  readonly #approvalRules = createApprovalRules<ToolApproval>((hook, keys) => this.#reportForeign(hook, keys));
+  #chains: Partial<Record<HookPoint, readonly ChainHook<Origin>[]>> = {};
+  #closed = false;
+
+  /** @throws {RangeError} when a timeout or the queue's bound is out of range */
+  constructor({ timeouts = {}, maxQueuedEvents = 64, log = silentLog, now }: HookManagerOptions = {}) {
+    this.#timeouts = {
+      observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
+      interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
+      approvalMs: toTimeout("approvalMs", timeouts.approvalMs, 60_000),
+    };
+    if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
+      throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
+    }
+    this.#maxQueuedEvents = maxQueuedEvents;
+    this.#log = log;
+    this.#now = now;
+    const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
+    this.#rules = {
+      before_llm: createInterceptorRules(INTERCEPTORS.before_llm, report),
+      after_llm: createInterceptorRules(INTERCEPTORS.after_llm, report),
+      before_tool: createInterceptorRules(INTERCEPTORS.before_tool, report),
+      after_tool: createInterceptorRules(INTERCEPTORS.after_tool, report),
+    };
+  }
+
+  /**
+   * Adds a hook. Calls that are under way do not see it.
+   * @throws {TypeError} when the name is empty, the hook is missing or the priority is not a number
+   * @throws {HookgateError} `ERR_CLOSED` after {@link HookManager.close}
+   */
+  async mount(hook: Hook | HookPort, { name, priority = 0 }: MountOptions): Promise<void> {
+    if (this.#closed) throw new HookgateError("ERR_CLOSED", `cannot mount hook "${name}": the manager is closed`);
+    if (typeof name !== "string" || name === "") throw new TypeError("mount: name must not be empty");
+    if (typeof hook !== "object" || hook === null) throw new TypeError(`mount: hook "${name}" is missing`);
+    if (!Number.isFinite(priority)) throw new TypeError(`mount: priority of hook "${name}" must be a number`);
+    const port = isPort(hook) ? hook : createLocalPort(hook, { log: this.#log });
+    const previous = this.#mounted.get(name);
+    this.#mounted.set(name, this.#toMounted(port, { name, priority }));
+    this.#foreignReported.delete(name);
+    this.#chains = {};
+    await previous?.close();
+  }
+
+  /** Removes a hook and closes it; an unknown name does nothing. Calls that are under way still reach it. */
+  async unmount(name: string): Promise<void> {
+    const hook = this.#mounted.get(name);
+    if (hook === undefined) return;
+    this.#mounted.delete(name);
+    this.#chains = {};
+    await hook.close();
+  }
+
+  /** The mounted hooks in calling order. */
+  hooks(): readonly MountedHookStatus[] {
+    return this.#ordered().map((hook) => hook.status());
+  }
+
+  /** Resolves when every hook can be called or has failed to start once. */
+  async ready(): Promise<void> {
+    await Promise.all(Array.from(this.#mounted.values(), (hook) => hook.port.ready()));
+  }
+
+  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+    const outcome = await this.#intercept("before_llm", new Current(toLlmRequest(request)), options);
+    return { ...toDecision("before_llm", outcome), request: outcome.current.value as LlmRequest } as LlmRequestDecision;
+  }
+
+  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+    const outcome = await this.#intercept("after_llm", new Current(toLlmResponse(response)), options);
+    return { ...toDecision("after_llm", outcome), response: outcome.current.value as LlmResponse } as LlmResponseDecision;
+  }
+
+  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+    const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
+    return { ...toDecision("before_tool", outcome), call: outcome.current.value as ToolCall } as ToolCallDecision;
+  }
+
+  async afterTool(result: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+    const outcome = await this.#intercept("after_tool", new Current(toToolOutcome(result)), options);
+    return { ...toDecision("after_tool", outcome), outcome: outcome.current.value as ToolOutcome } as ToolOutcomeDecision;
+  }
+
+  async approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
+    const current = new Current(toToolApproval(request));
+    const call = { rules: this.#approvalRules, signal: options?.signal };
+    return toApprovalDecision(await this.#run(this.#chain("approve_tool"), current, call));
+  }
+
+  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+    const decision = await this.beforeTool(call, options);
+    if (decision.action !== "continue") return toToolCheck(decision, undefined);
+    return toToolCheck(decision, await this.approveTool(decision.call, options));
+  }
+
+  emit(event: HostEvent): void {
+    if (this.#closed) return;
+    const observers = Array.from(this.#mounted.values(), (hook) => hook.events).filter((queue) => queue !== undefined);
+    if (observers.length === 0) return;
+    // Observers are told later, when the host may have gone on changing its objects.
+    const copy = this.#toEvent(event);
+    if (copy !== undefined) for (const queue of observers) queue.push(copy);
+  }
+
+  async flush(timeoutMs: number): Promise<void> {
+    const drained = Promise.all(Array.from(this.#mounted.values(), (hook) => hook.events?.drained()));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+    });
+    await Promise.race([drained, timeout]);
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#chains = {};
+    await Promise.all(Array.from(this.#mounted.values(), (hook) => hook.close()));
+  }
+
+  #toMounted(port: HookPort, { name, priority }: Required<MountOptions>): MountedHook {
+    const { observerMs, interceptorMs, approvalMs } = this.#timeouts;
+    const ranked = { name, source: port.source, priority };
+    const chainHook = (point: HookPoint): ChainHook<Origin> => ({
+      name,
+      source: port.source,
+      timeoutMs: point === "approve_tool" ? approvalMs : interceptorMs,
+      policy: point === "approve_tool" ? failClosed : failOpen,
+      call: (current, scope) => port.call(point, current, scope),
+    });
+    const observer: Observer | undefined = port.observes && {
+      ...{ name, source: port.source, timeoutMs: observerMs, policy: failOpen },
+      call: (event, scope) => port.notify(event, scope),
+      matches: (kind) => port.observes?.matches(kind) === true,
+    };
+    const events = observer && new EventQueue(observer, { maxQueuedEvents: this.#maxQueuedEvents, log: this.#log, now: this.#now });
+    return new MountedHook({ ranked, port, chainHook, events, log: this.#log });
+  }
+
+  #ordered(): readonly MountedHook[] {
+    return [...this.#mounted.values()].sort((a, b) => compareRank(a.ranked, b.ranked));
+  }
+
+  #chain(point: HookPoint): readonly ChainHook<Origin>[] {
+    return (this.#chains[point] ??= this.#ordered().flatMap((hook) => hook.chainHook(point) ?? []));
+  }
+
+  #intercept(
+    point: InterceptorPoint,
+    input: Current<Origin>,
+    options: HostCallOptions | undefined,
+  ): Promise<ChainOutcome<Origin, InterceptorHalt>> {
+    return this.#run(this.#chain(point), input, { rules: this.#rules[point], signal: options?.signal });
+  }
+
+  async #run<P extends Origin, V>(
+    chain: readonly ChainHook<P>[],
+    input: Current<P>,
+    { rules, signal }: { readonly rules: ChainRules<P, V>; readonly signal: AbortSignal | undefined },
+  ): Promise<ChainOutcome<P, V>> {
+    if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    const outcome = await runChain(chain, input, { rules, signal, now: this.#now });
+    for (const record of outcome.records) this.#mounted.get(record.hook)?.count(record);
+    if (outcome.aborted) {
+      throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
+    }
+    return outcome;
+  }
+
+  #toEvent({ Kind, Time, Meta, Payload }: HostEvent): Current<HookEvent> | undefined {
+    try {
+      return new Current<HookEvent>({
+        Kind: toDocumentedKind(Kind),
+        Time: Time ?? new Date().toISOString(),
+        Meta: toMeta(Meta),
+        ...(Payload === undefined ? {} : { Payload: structuredClone(Payload) }),
+      });
+    } catch {
+      this.#log.warn("event dropped: its payload cannot be copied", { kind: Kind });
+      return undefined;
+    }
+  }
+
+  #reportForeign(hook: string, keys: readonly string[]): void {
+    if (this.#foreignReported.has(hook)) return;
+    this.#foreignReported.add(hook);
+    this.#log.warn('the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that', {
+      hook,
+      keys: keys.join(", ").slice(0, 200),
+    });
+  }
+}
+
+function isPort(hook: Hook | HookPort): hook is HookPort {
+  return "points" in hook && "source" in hook;
+}
+
+function toTimeout(name: string, value: number | undefined, fallback: number): number {
+  if (value === undefined || value <= 0) return fallback;
+  if (!Number.isFinite(value) || value > MAX_TIMEOUT_MS) {
+    throw new RangeError(`timeouts.${name}: expected milliseconds up to ${MAX_TIMEOUT_MS}, got ${value}`);
+  }
+  return value;
+}

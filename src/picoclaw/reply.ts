@@ -1,0 +1,164 @@
+import type { z } from "zod";
+import { assertDepth, type ChainHook, type ChainRules, IN_PROCESS, isSameJson, type Judgement, releaseDraft } from "../chain/index.ts";
+import { HookCallError } from "../errors.ts";
+import { fieldSchemas, type Origin, type ToolResult, toolResultSchema } from "./payload.ts";
+import type { ChangeableField, HookAction, InterceptorSpec } from "./point.ts";
+
+/** The verdict of an interceptor that ended the chain. */
+export interface InterceptorHalt {
+  readonly action: Exclude<HookAction, "continue" | "modify">;
+  readonly reason: string;
+  readonly result?: ToolResult;
+}
+
+/** The verdict of an approver that refused, with whatever else its reply held. */
+export interface ApprovalHalt {
+  readonly approved: false;
+  readonly reason: string;
+  readonly [key: string]: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Told of replies that look like another dialect or another letter case: those keys are never read. */
+export type OnForeignKeys = (hook: string, keys: readonly string[]) => void;
+
+/** How interceptors' replies are read at one point. */
+export function createInterceptorRules<P extends Origin>(
+  spec: InterceptorSpec,
+  onForeignKeys: OnForeignKeys,
+): ChainRules<P, InterceptorHalt> {
+  return {
+    point: spec.point,
+    judge(reply, current, hook): Judgement<P, InterceptorHalt> {
+      if (reply === undefined || reply === null) return { outcome: "continue" };
+      const fields = toFields(reply, "the result");
+      const action = readString(fields["action"], "action") || "continue";
+      if (fields["action"] === undefined) reportForeign(fields, hook, onForeignKeys);
+      if (!isAllowed(action, spec)) {
+        throw new HookCallError("unsupported_action", `unsupported action "${action.slice(0, 40)}" at ${spec.point}`);
+      }
+      const reason = readString(fields["reason"], "reason");
+      if (action === "respond") return respond(fields, reason, { spec, current, hook });
+      if (action !== "continue" && action !== "modify") return { outcome: action, halt: { action, reason } };
+      const next = merge(unwrap(fields[spec.payloadKey], spec), { spec, current, hook });
+      return next === current ? { outcome: "continue" } : { outcome: "modify", next };
+    },
+  };
+}
+
+/** How approvers' replies are read. */
+export function createApprovalRules<P extends Origin>(onForeignKeys: OnForeignKeys): ChainRules<P, ApprovalHalt> {
+  return {
+    point: "approve_tool",
+    judge(reply, _current, hook): Judgement<P, ApprovalHalt> {
+      const fields = reply === undefined || reply === null ? {} : toFields(reply, "the result");
+      const approved = fields["approved"];
+      if (approved === true) return { outcome: "approved" };
+      if (approved !== false && approved !== undefined && approved !== null) {
+        throw new HookCallError("bad_result", `approved: expected a boolean, got ${typeof approved}`);
+      }
+      if (approved === undefined) reportForeign(fields, hook, onForeignKeys);
+      const reason = readString(fields["reason"], "reason");
+      const extra = own<Fields>(fields, hook);
+      return { outcome: "denied", halt: { ...extra, approved: false, reason } };
+    },
+  };
+}
+
+interface Site<P extends Origin> {
+  readonly spec: InterceptorSpec;
+  readonly current: P;
+  readonly hook: ChainHook<P>;
+}
+
+function respond<P extends Origin>(fields: Fields, reason: string, site: Site<P>): Judgement<P, InterceptorHalt> {
+  const call = unwrap(fields["call"], site.spec);
+  const result = fields["result"] ?? call?.["hook_result"];
+  if (result === undefined || result === null) {
+    throw new HookCallError("bad_result", "respond without a result; the tool runs as if the hook were absent");
+  }
+  check(toolResultSchema, result, "result");
+  const next = merge(call, site);
+  const halt: InterceptorHalt = { action: "respond", reason, result: own<ToolResult>(result, site.hook) };
+  return next === site.current ? { outcome: "respond", halt } : { outcome: "respond", next, halt };
+}
+
+/** The point's payload out of a reply: null is none, and the two payloads with a wrapper are accepted without it too. */
+function unwrap(payload: unknown, { point, payloadKey }: InterceptorSpec): Fields | undefined {
+  if (payload === undefined || payload === null) return undefined;
+  const fields = toFields(payload, payloadKey);
+  if (point === "after_llm" && !("response" in fields) && ("content" in fields || "tool_calls" in fields)) {
+    return { response: fields };
+  }
+  if (point === "after_tool" && !("result" in fields) && "for_llm" in fields) return { result: fields };
+  return fields;
+}
+
+/** Applies the changeable fields that a returned payload has; the host's own fields are never taken from it. */
+function merge<P extends Origin>(payload: Fields | undefined, { spec, current, hook }: Site<P>): P {
+  if (payload === undefined) return current;
+  const changes: Record<string, unknown> = {};
+  let isChanged = false;
+  for (const field of spec.changeable) {
+    const given = payload[field];
+    if (given === undefined) continue;
+    const value = own(given === null ? emptyOf(field) : given, hook);
+    // An after_tool hook may rename the tool, and leaves the name alone with an empty one.
+    if (field === "tool" && value === "" && spec.point === "after_tool") continue;
+    const before = current[field];
+    if (value === before) continue;
+    check(fieldSchemas[field], value, `${spec.payloadKey}.${field}`);
+    if (isSameJson(value, before)) continue;
+    changes[field] = value;
+    isChanged = true;
+  }
+  return isChanged ? { ...current, ...changes } : current;
+}
+
+function emptyOf(field: ChangeableField): unknown {
+  if (field === "messages" || field === "tools") return [];
+  return field === "model" || field === "tool" ? "" : {};
+}
+
+/** What a hook returned, shared with nobody and not nested too deep. */
+function own<T = unknown>(value: unknown, hook: { readonly source: string }): T {
+  if (hook.source === IN_PROCESS) return releaseDraft(value) as T;
+  assertDepth(value);
+  return value as T;
+}
+
+function toFields(value: unknown, path: string): Fields {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const got = Array.isArray(value) ? "an array" : typeof value;
+    throw new HookCallError("bad_result", `${path}: expected an object, got ${got}`);
+  }
+  return value as Fields;
+}
+
+function readString(value: unknown, path: string): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value !== "string") throw new HookCallError("bad_result", `${path}: expected a string, got ${typeof value}`);
+  return value;
+}
+
+function check(schema: z.ZodType, value: unknown, path: string): void {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) return;
+  const [issue] = error.issues;
+  const at = [path, ...(issue?.path ?? []).map(String)].join(".");
+  throw new HookCallError("bad_result", `${at}: ${issue?.message ?? "not valid"}`);
+}
+
+function isAllowed(action: string, { actions }: InterceptorSpec): action is HookAction {
+  return actions.has(action);
+}
+
+/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Dialects". */
+const FOREIGN = new Set(["allow", "decision", "hook_result", "args"]);
+const EXPECTED = new Set(["action", "approved", "reason", "request", "response", "call", "result"]);
+
+function reportForeign(fields: Fields, hook: { readonly name: string }, onForeignKeys: OnForeignKeys): void {
+  const keys = Object.keys(fields).filter((key) => FOREIGN.has(key) || (!EXPECTED.has(key) && EXPECTED.has(key.toLowerCase())));
+  if (keys.length > 0) onForeignKeys(hook.name, keys);
+}

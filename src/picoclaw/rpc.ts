@@ -1,0 +1,136 @@
+import type { z } from "zod";
+import { exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
+import { HookgateError } from "../errors.ts";
+import { HELLO_METHOD, PROTOCOL_VERSION } from "./codec.ts";
+import { type HostEvent, hostEventSchema } from "./event.ts";
+import type {
+  ApprovalDecision,
+  HookHost,
+  HostCallOptions,
+  LlmRequestDecision,
+  LlmResponseDecision,
+  ToolCallDecision,
+  ToolCheckDecision,
+  ToolOutcomeDecision,
+  Trace,
+} from "./host.ts";
+import { toWirePayload } from "./normalize.ts";
+import {
+  type HostPayload,
+  type LlmRequest,
+  type LlmResponse,
+  type Origin,
+  paramsSchemas,
+  type ToolApproval,
+  type ToolCall,
+  type ToolOutcome,
+} from "./payload.ts";
+import type { HookPoint } from "./point.ts";
+
+/** The JSON-RPC methods a host may call. */
+export type HostMethod = `hook.${HookPoint}` | "hook.hello" | "hook.check_tool" | "hook.event";
+
+/** One call of a host, as it came in. */
+export interface HostRequest extends HostCallOptions {
+  readonly method: string;
+  readonly params: unknown;
+}
+
+type Answer = (host: HookHost, params: unknown, options: HostCallOptions) => Promise<unknown> | unknown;
+
+const ANSWERS: Readonly<Record<HostMethod, Answer>> = {
+  [HELLO_METHOD]: () => ({ ok: true, name: "hookgate", version: PROTOCOL_VERSION }),
+  "hook.before_llm": async (host, params, options) =>
+    toWireDecision(await host.beforeLlm(parse<LlmRequest>("before_llm", params), options)),
+  "hook.after_llm": async (host, params, options) =>
+    toWireDecision(await host.afterLlm(parse<LlmResponse>("after_llm", params), options)),
+  "hook.before_tool": async (host, params, options) =>
+    toWireDecision(await host.beforeTool(parse<ToolCall>("before_tool", params), options)),
+  "hook.approve_tool": async (host, params, options) =>
+    toWireApproval(await host.approveTool(parse<ToolApproval>("approve_tool", params), options)),
+  "hook.check_tool": async (host, params, options) =>
+    toWireCheck(await host.checkTool(parse<ToolCall>("before_tool", params), options)),
+  "hook.after_tool": async (host, params, options) =>
+    toWireDecision(await host.afterTool(parse<ToolOutcome>("after_tool", params), options)),
+  "hook.event": (host, params) => {
+    checkParams(hostEventSchema, params);
+    host.emit(params as HostEvent);
+    return {};
+  },
+};
+
+/** The methods a host may call, in the order of a turn. */
+export const HOST_METHODS: readonly string[] = Object.keys(ANSWERS);
+
+/**
+ * Answers a host that speaks the hook protocol, as one hook in front of all of them would: a payload comes back only
+ * when a hook changed it.
+ * @throws {HookgateError} `ERR_METHOD_NOT_FOUND`, or `ERR_INVALID_PARAMS` naming the path of every problem
+ */
+export async function answerHost(host: HookHost, { method, params, signal }: HostRequest): Promise<unknown> {
+  if (!isHostMethod(method)) {
+    throw new HookgateError("ERR_METHOD_NOT_FOUND", `unknown method; expected one of ${HOST_METHODS.join(", ")}`);
+  }
+  return ANSWERS[method](host, params, { signal });
+}
+
+function isHostMethod(method: string): method is HostMethod {
+  return Object.hasOwn(ANSWERS, method);
+}
+
+function parse<P extends Origin>(point: HookPoint, params: unknown): HostPayload<P> {
+  checkParams(paramsSchemas[point], params);
+  // Null is what some encoders write for what is absent.
+  const present = Object.entries(params as object).filter(([, value]) => value !== null);
+  return Object.fromEntries(present) as HostPayload<P>;
+}
+
+function checkParams(schema: z.ZodType, params: unknown): void {
+  if (exceedsDepth(params, MAX_DEPTH)) {
+    throw new HookgateError("ERR_INVALID_PARAMS", `params: nested deeper than ${MAX_DEPTH} levels`);
+  }
+  const { error } = schema.safeParse(params);
+  if (error === undefined) return;
+  const problems = error.issues.map(({ path, message }) => `${["params", ...path.map(String)].join(".")}: ${message}`);
+  throw new HookgateError("ERR_INVALID_PARAMS", problems.join("; "));
+}
+
+type InterceptorDecision = LlmRequestDecision | LlmResponseDecision | ToolCallDecision | ToolOutcomeDecision;
+
+/** An interceptor's decision as the wire has it. */
+export interface WireDecision {
+  readonly action: string;
+  readonly reason?: string;
+  readonly request?: unknown;
+  readonly response?: unknown;
+  readonly call?: unknown;
+  readonly result?: unknown;
+  readonly trace: Trace;
+}
+
+function toWireDecision(decision: InterceptorDecision): WireDecision {
+  const { action, reason, changed, trace } = decision;
+  const name = action === "continue" && changed ? "modify" : action;
+  const why = reason === "" ? {} : { reason };
+  const payload = changed || action === "respond" ? toPayload(decision) : {};
+  return { action: name, ...why, ...payload, trace };
+}
+
+function toPayload(decision: InterceptorDecision): Partial<WireDecision> {
+  if ("request" in decision) return { request: toWirePayload(decision.request) };
+  if ("response" in decision) return { response: toWirePayload(decision.response) };
+  if ("outcome" in decision) return { result: toWirePayload(decision.outcome) };
+  const call = toWirePayload(decision.call);
+  return decision.result === undefined ? { call } : { call, result: decision.result };
+}
+
+function toWireApproval({ reason, ...decision }: ApprovalDecision): unknown {
+  return reason === "" ? decision : { ...decision, reason };
+}
+
+/** `check_tool` always says the call to run, so that a host needs nothing else. */
+function toWireCheck(decision: ToolCheckDecision): unknown {
+  const { changed: _, reason, call, ...rest } = decision;
+  const { action } = toWireDecision(decision);
+  return { ...rest, action, ...(reason === "" ? {} : { reason }), call: toWirePayload(call) };
+}

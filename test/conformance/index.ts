@@ -1,0 +1,5 @@
+import type { Case } from "./case.ts";
+import { errorsCases } from "./errors.cases.ts";
+
+/** Every conformance case, in the order in which it runs. */
+export const cases: readonly Case[] = [...errorsCases];
