@@ -98,8 +98,7 @@ function verifyBytes(verify: VerifyBytes): VerificationKey["verify"] {
 
 async function prepareJose(jwk: PrivateJwk): Promise<(header: Header) => SignClaims> {
   const key = await importJWK({ ...toPublicJwk(jwk), d: jwk.d }, jwk.alg);
-  return (header) => (claims) =>
-    new CompactSign(encoder.encode(claims)).setProtectedHeader({ ...header }).sign(key);
+  return (header) => (claims) => new CompactSign(encoder.encode(claims)).setProtectedHeader({ ...header }).sign(key);
 }
 
 async function verifyJose(jwk: PublicJwk): Promise<VerificationKey["verify"]> {

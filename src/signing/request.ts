@@ -159,7 +159,7 @@ async function insertOnce(store: ReplayStore, claims: RequestClaims, kid: string
   } catch (cause) {
     throw new VerificationError("replay_store_unavailable", { kid, cause });
   }
-  if (isNew !== true) throw new VerificationError("replayed", { kid });
+  if (!isNew) throw new VerificationError("replayed", { kid });
 }
 
 /**
@@ -196,7 +196,10 @@ export function verifyMethod(request: VerifiedRequest, message: unknown): void {
   const { mtd } = request.claims;
   const matches = Array.isArray(message)
     ? mtd === "batch"
-    : typeof message === "object" && message !== null && Object.hasOwn(message, "method") && "method" in message &&
+    : typeof message === "object" &&
+      message !== null &&
+      Object.hasOwn(message, "method") &&
+      "method" in message &&
       message.method === mtd;
   if (!matches) throw new VerificationError("mtd_mismatch", { kid: request.kid });
 }

@@ -203,7 +203,7 @@ async function insertOnce(store: ReplayStore, { id, timestamp, timestampSeconds 
   } catch (cause) {
     throw new VerificationError("replay_store_unavailable", { cause });
   }
-  if (isNew !== true) throw new VerificationError("replayed");
+  if (!isNew) throw new VerificationError("replayed");
 }
 
 /**

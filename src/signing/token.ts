@@ -50,7 +50,11 @@ async function findKey(alg: unknown, kid: string | undefined, keys: KeySet): Pro
   return { key, alg: allowed };
 }
 
-function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: number, kid: string): { iat: number; exp: number } {
+function checkTimes(
+  claims: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  kid: string,
+): { iat: number; exp: number } {
   const { iat, exp } = claims;
   if (typeof iat !== "number" || typeof exp !== "number" || !Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) {
     throw new VerificationError("time_malformed", { kid });

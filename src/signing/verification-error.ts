@@ -121,7 +121,9 @@ export class VerificationError extends HookgateError {
 
 /** Whether a value is a {@link VerificationError}, also one made by another copy of this package. */
 export function isVerificationError(value: unknown): value is VerificationError {
-  return isHookgateError(value) && "reason" in value && typeof value.reason === "string" && Object.hasOwn(ROWS, value.reason);
+  return (
+    isHookgateError(value) && "reason" in value && typeof value.reason === "string" && Object.hasOwn(ROWS, value.reason)
+  );
 }
 
 /** The no-verdict kind of a hook call whose reply was refused for this reason. */
