@@ -1,4 +1,15 @@
 export {
+  type BuiltinContext,
+  type BuiltinFactory,
+  type BuiltinOptions,
+  BuiltinRegistry,
+  createBuiltinRegistry,
+  createDenyToolsHook,
+  createLogHook,
+  type DenyToolsConfig,
+  type LogConfig,
+} from "./builtin.ts";
+export {
   acceptHello,
   encodeHello,
   type EventMethod,
