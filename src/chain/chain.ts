@@ -1,4 +1,4 @@
-import { HookCallError } from "../errors.ts";
+import { HookCallError, type NoVerdictKind } from "../errors.ts";
 import { Current } from "./current.ts";
 import { Deadline } from "./deadline.ts";
 import { CallScope } from "./scope.ts";
@@ -23,16 +23,18 @@ export interface Judgement<P extends object, V> {
   readonly next?: P;
   /** Ends the chain with this verdict. */
   readonly halt?: V;
+  /** A part of the verdict that was not applied; the rest of it counts. */
+  readonly withheld?: { readonly kind: NoVerdictKind; readonly message: string };
 }
 
 /** The part of a chain that belongs to a hook system: how a reply is read and what it does. */
-export interface ChainRules<P extends object, V> {
+export interface ChainRules<P extends object, V, H extends ChainHook<P> = ChainHook<P>> {
   readonly point: string;
   /**
    * Reads a reply.
    * @throws {HookCallError} when the reply is not a verdict
    */
-  judge(reply: unknown, current: P, hook: ChainHook<P>): Judgement<P, V>;
+  judge(reply: unknown, current: P, hook: H): Judgement<P, V>;
 }
 
 /** Options of {@link runChain}. */
@@ -63,10 +65,10 @@ const monotonic = (): number => performance.now();
  * Calls hooks one after the other, each under its own deadline, and applies their verdicts. It never rejects: what
  * goes wrong in a hook is a record and, by the hook's failure policy, perhaps the end of the chain.
  */
-export async function runChain<P extends object, V>(
-  hooks: readonly ChainHook<P>[],
+export async function runChain<P extends object, V, H extends ChainHook<P>>(
+  hooks: readonly H[],
   input: Current<P>,
-  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V> },
+  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
 ): Promise<ChainOutcome<P, V>> {
   const deadline = new Deadline(now, signal);
   const records: HookRecord[] = [];
@@ -81,7 +83,8 @@ export async function runChain<P extends object, V>(
     let startedAtMs = now();
     for (const hook of hooks) {
       if (deadline.aborted) return end(true);
-      const step = { hook, current, rules, deadline, startedAtMs, now };
+      const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
+      const step = { hook, current, rules, deadline, scope, startedAtMs, now };
       // A synchronous hook is settled without a promise of its own.
       let judged = callHook(step);
       if (judged instanceof Promise) judged = await judged;
@@ -89,15 +92,23 @@ export async function runChain<P extends object, V>(
       const ms = endedAtMs - startedAtMs;
       startedAtMs = endedAtMs;
       const base = { hook: hook.name, source: hook.source, point: rules.point };
+      const { attempt } = scope;
       if ("kind" in judged) {
         const effect = judged.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
-        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt: 1 };
+        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt };
         records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
         if (deadline.aborted) return end(true);
         if (effect !== "continue") return { ...end(false), failure: { hook: hook.name, noVerdict: judged, effect } };
         continue;
       }
-      records.push({ ...base, outcome: judged.outcome, ms, attempt: 1 });
+      const { outcome, withheld } = judged;
+      records.push({
+        ...base,
+        outcome,
+        ...(withheld && { kind: withheld.kind, error: withheld.message }),
+        ms,
+        attempt,
+      });
       if (judged.next !== undefined) current = new Current(judged.next);
       if (judged.halt !== undefined) return { ...end(false), halt: { hook: hook.name, verdict: judged.halt } };
     }
@@ -107,20 +118,22 @@ export async function runChain<P extends object, V>(
   }
 }
 
-interface Step<P extends object, V> {
-  readonly hook: ChainHook<P>;
+interface Step<P extends object, V, H extends ChainHook<P>> {
+  readonly hook: H;
   readonly current: Current<P>;
-  readonly rules: ChainRules<P, V>;
+  readonly rules: ChainRules<P, V, H>;
   readonly deadline: Deadline;
+  readonly scope: CallScope;
   readonly startedAtMs: number;
   readonly now: () => number;
 }
 
 type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
 
-function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise<Judged<P, V>> {
-  const { hook, current, startedAtMs, now, deadline } = step;
-  const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
+function callHook<P extends object, V, H extends ChainHook<P>>(
+  step: Step<P, V, H>,
+): Judged<P, V> | Promise<Judged<P, V>> {
+  const { hook, current, deadline, scope } = step;
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
@@ -130,9 +143,9 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
   }
 }
 
-function judge<P extends object, V>(
+function judge<P extends object, V, H extends ChainHook<P>>(
   reply: unknown,
-  { hook, current, rules, startedAtMs, now }: Step<P, V>,
+  { hook, current, rules, startedAtMs, now }: Step<P, V, H>,
 ): Judged<P, V> {
   try {
     // A hook that held the event loop past its deadline kept the timer from firing; its reply is late all the same.

@@ -48,10 +48,15 @@ export function toApprovalDecision({
 /** before_tool's decision and, where there was one, approve_tool's as one. */
 export function toToolCheck(decision: ToolCallDecision, approval: ApprovalDecision | undefined): ToolCheckDecision {
   if (approval === undefined) return { ...decision, approved: decision.action === "respond" };
-  const records = [...decision.trace.records, ...approval.trace.records];
-  const { approved, reason } = approval;
+  const { approved } = approval;
+  const reason = approved ? decision.reason : approval.reason;
+  const trace = { id: decision.trace.id, records: [...decision.trace.records, ...approval.trace.records] };
   // What else an approver said comes along, but never in the place of what before_tool decided.
-  return { ...approval, ...decision, approved, reason, trace: { id: decision.trace.id, records } };
+  const check = { ...approval, ...decision, approved, reason, trace };
+  if (approved || decision.action !== "respond") return check;
+  // A host that looks at the action first must not find the answer that was refused.
+  const { result: _, ...refused } = check;
+  return { ...refused, action: "continue" };
 }
 
 function toTrace(records: Trace["records"]): Trace {
