@@ -91,24 +91,19 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
       const endedAtMs = now();
       const ms = endedAtMs - startedAtMs;
       startedAtMs = endedAtMs;
-      const base = { hook: hook.name, source: hook.source, point: rules.point };
       const { attempt } = scope;
+      const base = { hook: hook.name, source: hook.source, point: rules.point, attempt };
       if ("kind" in judged) {
         const effect = judged.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
-        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt };
+        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms };
         records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
         if (deadline.aborted) return end(true);
         if (effect !== "continue") return { ...end(false), failure: { hook: hook.name, noVerdict: judged, effect } };
         continue;
       }
       const { outcome, withheld } = judged;
-      records.push({
-        ...base,
-        outcome,
-        ...(withheld && { kind: withheld.kind, error: withheld.message }),
-        ms,
-        attempt,
-      });
+      const record = { ...base, outcome, ms };
+      records.push(withheld ? { ...record, kind: withheld.kind, error: withheld.message } : record);
       if (judged.next !== undefined) current = new Current(judged.next);
       if (judged.halt !== undefined) return { ...end(false), halt: { hook: hook.name, verdict: judged.halt } };
     }

@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import {
   assertDepth,
-  type ChainHook,
   type ChainRules,
   IN_PROCESS,
   isJsonObject,
