@@ -133,7 +133,10 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
   }
 }
 
-function judge<P extends object, V>(reply: unknown, { hook, current, rules, startedAtMs, now }: Step<P, V>): Judged<P, V> {
+function judge<P extends object, V>(
+  reply: unknown,
+  { hook, current, rules, startedAtMs, now }: Step<P, V>,
+): Judged<P, V> {
   try {
     // A hook that held the event loop past its deadline kept the timer from firing; its reply is late all the same.
     if (now() - startedAtMs >= hook.timeoutMs) {

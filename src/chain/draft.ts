@@ -163,7 +163,10 @@ class DraftState implements ProxyHandler<object> {
     return this.#releaseCopy(this.#copy, { changes, depth });
   }
 
-  #releaseCopy(copy: Container, { changes, depth }: { readonly changes: ReadonlyMap<PropertyKey, unknown>; readonly depth: number }): unknown {
+  #releaseCopy(
+    copy: Container,
+    { changes, depth }: { readonly changes: ReadonlyMap<PropertyKey, unknown>; readonly depth: number },
+  ): unknown {
     const result: Container = this.#isArray ? ([] as unknown as Container) : {};
     for (const key of Object.keys(copy)) {
       const isBase = Object.hasOwn(this.#base, key) && copy[key] === this.#base[key];

@@ -1,4 +1,11 @@
-export { type ChainHook, type ChainOptions, type ChainOutcome, type ChainRules, type Judgement, runChain } from "./chain.ts";
+export {
+  type ChainHook,
+  type ChainOptions,
+  type ChainOutcome,
+  type ChainRules,
+  type Judgement,
+  runChain,
+} from "./chain.ts";
 export { Current, type Encode } from "./current.ts";
 export { MAX_TIMEOUT_MS } from "./deadline.ts";
 export { assertDepth, createDraft, exceedsDepth, isSameJson, MAX_DEPTH, releaseDraft } from "./draft.ts";

@@ -77,7 +77,11 @@ export class EventQueue {
         this.#deliveredCount += 1;
       } else {
         this.#failedCount += 1;
-        this.#options.log.warn("event not delivered", { hook: this.#observer.name, kind: record.kind, error: record.error });
+        this.#options.log.warn("event not delivered", {
+          hook: this.#observer.name,
+          kind: record.kind,
+          error: record.error,
+        });
       }
     }
     this.#running = undefined;

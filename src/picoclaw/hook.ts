@@ -1,6 +1,14 @@
 import type { Log } from "../log.ts";
 import type { HookEvent } from "./event.ts";
-import type { LlmRequest, LlmResponse, ModelResponse, ToolApproval, ToolCall, ToolOutcome, ToolResult } from "./payload.ts";
+import type {
+  LlmRequest,
+  LlmResponse,
+  ModelResponse,
+  ToolApproval,
+  ToolCall,
+  ToolOutcome,
+  ToolResult,
+} from "./payload.ts";
 import type { HookPoint } from "./point.ts";
 
 /** What a hook's handler is given besides the payload. */

@@ -1,6 +1,14 @@
 import type { HookRecord } from "../chain/index.ts";
 import type { HostEvent } from "./event.ts";
-import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome, ToolResult } from "./payload.ts";
+import type {
+  HostPayload,
+  LlmRequest,
+  LlmResponse,
+  ToolApproval,
+  ToolCall,
+  ToolOutcome,
+  ToolResult,
+} from "./payload.ts";
 
 /** Which hook did what, for one call of a host. */
 export interface Trace {

@@ -1,5 +1,21 @@
-export { acceptHello, encodeHello, type EventMethod, HELLO_METHOD, type HookMode, PROTOCOL_VERSION, toMethod, toModes } from "./codec.ts";
-export { createEventFilter, EVENT_KINDS, type EventFilter, type HookEvent, type HostEvent, OBSERVE_ALL } from "./event.ts";
+export {
+  acceptHello,
+  encodeHello,
+  type EventMethod,
+  HELLO_METHOD,
+  type HookMode,
+  PROTOCOL_VERSION,
+  toMethod,
+  toModes,
+} from "./codec.ts";
+export {
+  createEventFilter,
+  EVENT_KINDS,
+  type EventFilter,
+  type HookEvent,
+  type HostEvent,
+  OBSERVE_ALL,
+} from "./event.ts";
 export {
   type AbortReply,
   type AfterLlmChange,

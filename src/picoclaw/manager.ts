@@ -141,7 +141,10 @@ export class HookManager implements HookHost {
 
   async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
     const outcome = await this.#intercept("after_llm", new Current(toLlmResponse(response)), options);
-    return { ...toDecision("after_llm", outcome), response: outcome.current.value as LlmResponse } as LlmResponseDecision;
+    return {
+      ...toDecision("after_llm", outcome),
+      response: outcome.current.value as LlmResponse,
+    } as LlmResponseDecision;
   }
 
   async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
@@ -151,7 +154,10 @@ export class HookManager implements HookHost {
 
   async afterTool(result: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
     const outcome = await this.#intercept("after_tool", new Current(toToolOutcome(result)), options);
-    return { ...toDecision("after_tool", outcome), outcome: outcome.current.value as ToolOutcome } as ToolOutcomeDecision;
+    return {
+      ...toDecision("after_tool", outcome),
+      outcome: outcome.current.value as ToolOutcome,
+    } as ToolOutcomeDecision;
   }
 
   async approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
@@ -207,7 +213,8 @@ export class HookManager implements HookHost {
       call: (event, scope) => port.notify(event, scope),
       matches: (kind) => port.observes?.matches(kind) === true,
     };
-    const events = observer && new EventQueue(observer, { maxQueuedEvents: this.#maxQueuedEvents, log: this.#log, now: this.#now });
+    const events =
+      observer && new EventQueue(observer, { maxQueuedEvents: this.#maxQueuedEvents, log: this.#log, now: this.#now });
     return new MountedHook({ ranked, port, chainHook, events, log: this.#log });
   }
 
@@ -258,10 +265,13 @@ export class HookManager implements HookHost {
   #reportForeign(hook: string, keys: readonly string[]): void {
     if (this.#foreignReported.has(hook)) return;
     this.#foreignReported.add(hook);
-    this.#log.warn('the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that', {
-      hook,
-      keys: keys.join(", ").slice(0, 200),
-    });
+    this.#log.warn(
+      'the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that',
+      {
+        hook,
+        keys: keys.join(", ").slice(0, 200),
+      },
+    );
   }
 }
 

@@ -33,8 +33,7 @@ export function createRemotePort(channel: HookChannel, options: RemotePortOption
     ...(observes === undefined ? {} : { observes }),
     call: (point, current, scope) =>
       channel.call({ method: toMethod(point), params: current.encode(encodePayload) }, scope),
-    notify: (event, scope) =>
-      channel.notify({ method: events, params: event.encode(EVENT_ENCODERS[events]) }, scope),
+    notify: (event, scope) => channel.notify({ method: events, params: event.encode(EVENT_ENCODERS[events]) }, scope),
     status: () => channel.status(),
     ready: () => channel.ready(),
     close: () => channel.close(),

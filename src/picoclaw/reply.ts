@@ -1,5 +1,13 @@
 import type { z } from "zod";
-import { assertDepth, type ChainHook, type ChainRules, IN_PROCESS, isSameJson, type Judgement, releaseDraft } from "../chain/index.ts";
+import {
+  assertDepth,
+  type ChainHook,
+  type ChainRules,
+  IN_PROCESS,
+  isSameJson,
+  type Judgement,
+  releaseDraft,
+} from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
 import { fieldSchemas, type Origin, type ToolResult, toolResultSchema } from "./payload.ts";
 import type { ChangeableField, HookAction, InterceptorSpec } from "./point.ts";
@@ -138,7 +146,8 @@ function toFields(value: unknown, path: string): Fields {
 
 function readString(value: unknown, path: string): string {
   if (value === undefined || value === null) return "";
-  if (typeof value !== "string") throw new HookCallError("bad_result", `${path}: expected a string, got ${typeof value}`);
+  if (typeof value !== "string")
+    throw new HookCallError("bad_result", `${path}: expected a string, got ${typeof value}`);
   return value;
 }
 
@@ -159,6 +168,8 @@ const FOREIGN = new Set(["allow", "decision", "hook_result", "args"]);
 const EXPECTED = new Set(["action", "approved", "reason", "request", "response", "call", "result"]);
 
 function reportForeign(fields: Fields, hook: { readonly name: string }, onForeignKeys: OnForeignKeys): void {
-  const keys = Object.keys(fields).filter((key) => FOREIGN.has(key) || (!EXPECTED.has(key) && EXPECTED.has(key.toLowerCase())));
+  const keys = Object.keys(fields).filter(
+    (key) => FOREIGN.has(key) || (!EXPECTED.has(key) && EXPECTED.has(key.toLowerCase())),
+  );
   if (keys.length > 0) onForeignKeys(hook.name, keys);
 }

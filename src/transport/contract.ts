@@ -59,4 +59,3 @@ export interface Greeting extends OutgoingMessage {
    */
   accept(result: unknown): void;
 }
-

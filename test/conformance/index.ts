@@ -1,5 +1,6 @@
 import type { Case } from "./case.ts";
 import { errorsCases } from "./errors.cases.ts";
+import { signingCases } from "./signing.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
-export const cases: readonly Case[] = [...errorsCases];
+export const cases: readonly Case[] = [...errorsCases, ...signingCases];
