@@ -1,3 +1,4 @@
+import { silentLog } from "../../src/log.ts";
 import type { Log } from "../../src/log.ts";
 import { createPrivateJwk } from "../../src/signing/jwk.ts";
 import { createSigningKey, toJwks } from "../../src/signing/keys.ts";
@@ -26,8 +27,7 @@ class Rig {
 
   constructor(answer: Answer, options: Partial<RemoteKeySetOptions> = {}) {
     this.answer = answer;
-    const drop = (): void => {};
-    const log: Log = { debug: drop, info: drop, error: drop, warn: (message) => void this.warnings.push(message) };
+    const log: Log = { ...silentLog, warn: (message) => void this.warnings.push(message) };
     this.keys = createRemoteKeySet({
       url: URL_,
       fetch: async (url, init) => {
@@ -55,15 +55,20 @@ function serve(...keys: readonly SigningKey[]): Answer {
   return () => Response.json(toJwks(keys));
 }
 
-function withResolvers(): { readonly promise: Promise<Response>; readonly resolve: (response: Response) => void } {
-  let resolve: (response: Response) => void = () => {};
-  const promise = new Promise<Response>((settle) => (resolve = settle));
-  return { promise, resolve };
-}
-
 const refuse = (): Promise<Response> => Promise.reject(new Error("refused"));
 
+class Later {
+  resolve: (response: Response) => void = refuse;
+  readonly promise: Promise<Response> = new Promise((resolve) => {
+    this.resolve = resolve;
+  });
+}
+
 const down: Answer = refuse;
+
+function creating(url: string, sameOriginAs?: string): string {
+  return thrownBy(() => createRemoteKeySet({ url, sameOriginAs, fetch: refuse }));
+}
 
 const caching: readonly Case[] = [
   {
@@ -174,11 +179,11 @@ const outages: readonly Case[] = [
       const rig = new Rig(serve(key));
       equal(await rig.has(key), true);
       rig.nowMs += 6 * MINUTE;
-      const { promise, resolve } = withResolvers();
-      rig.answer = () => promise;
+      const later = new Later();
+      rig.answer = () => later.promise;
       const asking = rig.has(key);
       equal([await rig.has(key), await rig.has(key), rig.fetches.length], [true, true, 2]);
-      resolve(Response.json(toJwks([])));
+      later.resolve(Response.json(toJwks([])));
       equal(await asking, false);
     },
   },
@@ -199,13 +204,13 @@ const outages: readonly Case[] = [
     source: SOURCE,
     async run() {
       const [first, second] = await createKeys();
-      const { promise, resolve } = withResolvers();
-      const rig = new Rig(() => promise);
+      const later = new Later();
+      const rig = new Rig(() => later.promise);
       const slow = rig.keys.refresh();
       rig.nowMs += 1000;
       rig.answer = serve(second);
       await rig.keys.refresh();
-      resolve(Response.json(toJwks([first])));
+      later.resolve(Response.json(toJwks([first])));
       await slow;
       equal([await rig.has(first), await rig.has(second)], [false, true]);
     },
@@ -266,10 +271,8 @@ const safety: readonly Case[] = [
     id: "signing/the URL is https and of the endpoint's origin",
     source: "http.md 2: URL, same origin, https",
     async run() {
-      const create = (url: string, sameOriginAs?: string): string =>
-        thrownBy(() => createRemoteKeySet({ url, sameOriginAs, fetch: refuse }));
       const good = [URL_, "http://127.0.0.1:8080/jwks", "http://localhost/jwks", "http://[::1]/jwks"];
-      for (const url of good) equal([url, create(url)], [url, "nothing"]);
+      for (const url of good) equal([url, creating(url)], [url, "nothing"]);
       const bad = [
         "http://hooks.example.com/jwks",
         "ftp://x/",
@@ -278,10 +281,10 @@ const safety: readonly Case[] = [
         "https://user:pass@hooks.example.com/",
         "http://127.0.0.1.evil.example/",
       ];
-      for (const url of bad) equal([url, create(url)], [url, "TypeError"]);
-      equal(create(URL_, "https://hooks.example.com/v1/hook"), "nothing");
-      equal(create(URL_, "https://hooks.example.com:8443/v1/hook"), "TypeError");
-      equal(create(URL_, "https://evil.example/"), "TypeError");
+      for (const url of bad) equal([url, creating(url)], [url, "TypeError"]);
+      equal(creating(URL_, "https://hooks.example.com/v1/hook"), "nothing");
+      equal(creating(URL_, "https://hooks.example.com:8443/v1/hook"), "TypeError");
+      equal(creating(URL_, "https://evil.example/"), "TypeError");
       for (const option of ["maxAgeMs", "maxStaleMs", "cooldownMs", "timeoutMs", "maxBodyBytes"]) {
         equal(
           thrownBy(() => createRemoteKeySet({ url: URL_, fetch: refuse, [option]: 0 })),
