@@ -1,4 +1,5 @@
 import { HookgateError } from "../../src/errors.ts";
+import { toBase64Url } from "../../src/signing/base64url.ts";
 import { webCrypto } from "../../src/signing/crypto.ts";
 import type { CryptoPort } from "../../src/signing/crypto.ts";
 import {
@@ -10,6 +11,7 @@ import {
   parsePublicJwk,
   toPublicJwk,
 } from "../../src/signing/jwk.ts";
+import { parseCompact } from "../../src/signing/jws.ts";
 import { createKeySet } from "../../src/signing/key-set.ts";
 import { createSecretKey, createSigningKey, createVerificationKey, toJwks } from "../../src/signing/keys.ts";
 import { equal, ok, rejects } from "./case.ts";
@@ -156,6 +158,24 @@ const importing: readonly Case[] = [
       equal((await createVerificationKey(publicJwk)) === (await createVerificationKey(publicJwk)), true);
       equal((await createSigningKey(jwk)) === (await createSigningKey(jwk, { crypto: port })), false);
       equal((await createSigningKey(jwk)) === (await createSigningKey({ ...jwk })), false);
+    },
+  },
+  {
+    id: "signing/a signature of another length never reaches the port",
+    source: "transport-facts.md 1.3: signature is 64-byte P1363, not DER",
+    async run() {
+      const jwk = toPublicJwk(await createPrivateJwk());
+      const asymmetric = { verifier: () => () => true, signer: () => () => new Uint8Array(64) };
+      const key = await createVerificationKey(jwk, { crypto: { ...webCrypto, asymmetric } });
+      for (const [length, expected] of [
+        [63, false],
+        [64, true],
+        [65, false],
+        [71, false],
+      ] as const) {
+        const jws = parseCompact(`e30.e30.${toBase64Url(new Uint8Array(length))}`);
+        equal([length, await key.verify(jws, "ES256")], [length, expected]);
+      }
     },
   },
   {

@@ -69,31 +69,31 @@ function editJson(part: string, { name, value }: Mutation): string {
   return Buffer.from(JSON.stringify({ ...parsed, [name]: value })).toString("base64url");
 }
 
+/** A token in parts, and how far into it a mutation goes. */
+interface Place {
+  readonly token: string;
+  readonly parts: readonly string[];
+  readonly index: number;
+  readonly others: readonly string[];
+}
+
+const MUTATORS: Readonly<Record<Mutation["kind"], (place: Place, mutation: Mutation) => string>> = {
+  replace: ({ token, index }, { char }) => token.slice(0, index) + char + token.slice(index + 1),
+  insert: ({ token, index }, { char }) => token.slice(0, index) + char + token.slice(index),
+  delete: ({ token, index }, { at }) => token.slice(0, index) + token.slice(index + 1 + (at % 3)),
+  truncate: ({ token, index }) => token.slice(0, index),
+  repeat: ({ token, index }, { at }) => (at % 2 === 0 ? `${token},${token}` : token + token.slice(index)),
+  part: ({ parts, others }, { at }) =>
+    parts.with(at % 3, others[at % others.length]?.split(".")[(at >> 4) % 3] ?? "").join("."),
+  json: ({ parts }, mutation) =>
+    parts.with(mutation.at % 2, editJson(parts[mutation.at % 2] ?? "", mutation)).join("."),
+  noise: ({ parts }, { at, noise }) => (at % 2 === 0 ? noise : parts.with(at % 3, noise).join(".")),
+};
+
 /** The token changed as told; `others` lend their parts. */
 function mutate(token: string, mutation: Mutation, others: readonly string[]): string {
-  const { kind, at, char, noise } = mutation;
-  const index = at % token.length;
-  const parts = token.split(".");
-  switch (kind) {
-    case "replace":
-      return token.slice(0, index) + char + token.slice(index + 1);
-    case "insert":
-      return token.slice(0, index) + char + token.slice(index);
-    case "delete":
-      return token.slice(0, index) + token.slice(index + 1 + (at % 3));
-    case "truncate":
-      return token.slice(0, index);
-    case "repeat":
-      return at % 2 === 0 ? `${token},${token}` : token + token.slice(index);
-    case "part":
-      parts[at % 3] = others[at % others.length]?.split(".")[(at >> 4) % 3] ?? "";
-      return parts.join(".");
-    case "json":
-      parts[at % 2] = editJson(parts[at % 2] ?? "", mutation);
-      return parts.join(".");
-    default:
-      return at % 2 === 0 ? noise : parts.with(at % 3, noise).join(".");
-  }
+  const place = { token, parts: token.split("."), index: mutation.at % token.length, others };
+  return MUTATORS[mutation.kind](place, mutation);
 }
 
 interface Target {
