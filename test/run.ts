@@ -4,6 +4,7 @@
  */
 
 import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 
 const stages = ["format:check", "lint", "typecheck", "test:vitest"] as const;
@@ -15,5 +16,7 @@ const failed = stages.filter((stage) => {
   );
 });
 
+mkdirSync("dist", { recursive: true });
+writeFileSync("dist/stages.json", JSON.stringify({ failed }));
 console.log(failed.length === 0 ? "\nall stages passed" : `\nfailed: ${failed.join(", ")}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -124,10 +124,7 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
-    return deadline.settle(reply, scope).then(
-      (value) => judge(value, step),
-      (error: unknown) => toNoVerdict(error),
-    );
+    return deadline.settle<Judged<P, V>>(reply, scope, { reply: (value) => judge(value, step), error: toNoVerdict });
   } catch (error) {
     return toNoVerdict(error);
   }

@@ -4,9 +4,15 @@ import type { CallScope } from "./scope.ts";
 /** The longest delay a timer of the web platform can hold, in milliseconds (2^31 - 1). */
 export const MAX_TIMEOUT_MS = 2_147_483_647;
 
+/** Makes what {@link Deadline.settle} resolves to; neither may throw. */
+export interface ReadSettled<T> {
+  reply(value: unknown): T;
+  error(error: unknown): T;
+}
+
 /**
  * Settles the calls of one chain run at their deadlines. A run calls one hook at a time, so one timer serves it:
- * it is armed by the first call that is asynchronous, re-armed for the call that is running when it fires early,
+ * it is armed by the first call that has to wait, re-armed for the call that is running when it fires early,
  * and cleared by {@link Deadline.dispose}.
  */
 export class Deadline {
@@ -14,13 +20,13 @@ export class Deadline {
   readonly #signal: AbortSignal | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timerAtMs = 0;
+  #listening = false;
   #scope: CallScope | undefined;
-  #reject: ((error: HookgateError) => void) | undefined;
+  #fail: ((error: unknown) => void) | undefined;
 
   constructor(now: () => number, signal: AbortSignal | undefined) {
     this.#now = now;
     this.#signal = signal;
-    signal?.addEventListener("abort", this.#onHostAbort);
   }
 
   /** Whether the host has given up. */
@@ -29,17 +35,28 @@ export class Deadline {
   }
 
   /**
-   * Waits for a reply until the scope's deadline or the host's signal, whichever is first.
-   * @throws {HookCallError} `timeout` when the deadline passes first
-   * @throws {HookgateError} `ERR_ABORTED` when the host gives up first
+   * Waits for a reply until the scope's deadline or the host's signal, whichever is first. What it resolves to is made
+   * by `read`: from the reply, or from the error that came instead, which is `timeout` when the deadline passed first
+   * and `ERR_ABORTED` when the host gave up first.
    */
-  settle(reply: PromiseLike<unknown>, scope: CallScope): Promise<unknown> {
-    return new Promise((resolve, reject) => {
+  settle<T>(reply: PromiseLike<unknown>, scope: CallScope, read: ReadSettled<T>): Promise<T> {
+    return new Promise((resolve) => {
+      const fail = (error: unknown): void => {
+        if (this.#scope === scope) this.#scope = undefined;
+        resolve(read.error(error));
+      };
+      const succeed = (value: unknown): void => {
+        if (this.#scope === scope) this.#scope = undefined;
+        resolve(read.reply(value));
+      };
       this.#scope = scope;
-      this.#reject = reject;
-      this.#arm(scope.deadlineAtMs);
-      reply.then(resolve, reject);
-      if (this.aborted) this.#onHostAbort();
+      this.#fail = fail;
+      try {
+        reply.then(succeed, fail);
+      } catch (error) {
+        fail(error);
+      }
+      void this.#watch(scope);
     });
   }
 
@@ -48,7 +65,20 @@ export class Deadline {
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#scope = undefined;
-    this.#signal?.removeEventListener("abort", this.#onHostAbort);
+    if (this.#listening) this.#signal?.removeEventListener("abort", this.#onHostAbort);
+  }
+
+  /**
+   * Arms timer and listener one microtask later: a reply that is there already needs neither, and no timer or event can
+   * come in between.
+   */
+  async #watch(scope: CallScope): Promise<void> {
+    await Promise.resolve();
+    if (this.#scope !== scope) return;
+    if (this.aborted) return this.#onHostAbort();
+    if (!this.#listening) this.#signal?.addEventListener("abort", this.#onHostAbort);
+    this.#listening = true;
+    this.#arm(scope.deadlineAtMs);
   }
 
   #arm(atMs: number): void {
@@ -76,7 +106,7 @@ export class Deadline {
   #cut(error: HookgateError): void {
     const scope = this.#scope;
     this.#scope = undefined;
-    this.#reject?.(error);
+    this.#fail?.(error);
     scope?.abort(error);
   }
 }

@@ -1,21 +1,19 @@
 import { HookCallError } from "../errors.ts";
-
-/** The deepest nesting of a payload that a hook may return. */
-export const MAX_DEPTH = 512;
+import { exceedsDepth, MAX_DEPTH } from "./json.ts";
 
 const STATE: unique symbol = Symbol("draft state");
 
-type Container = Record<PropertyKey, unknown>;
+type Container = object & { [key: PropertyKey]: unknown };
 
 /**
  * A private view of a payload for one in-process hook: reads go to the shared value, the first write copies what it
  * touches and nothing else. A hook that changes nothing costs no copy, whatever the payload's size.
  */
 export function createDraft<P extends object>(value: P): P {
-  const isArray = Array.isArray(value);
   // A frozen payload needs a stand-in: proxy invariants would forbid handing out views of its parts.
-  const target: object = Object.isExtensible(value) ? value : isArray ? [] : {};
-  return new Proxy(target, new DraftState(value, isArray)) as P;
+  const target: object = Object.isExtensible(value) ? value : Array.isArray(value) ? [] : {};
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every trap answers for the value, so the view has its type
+  return new Proxy(target, new DraftState(toContainer(value))) as P;
 }
 
 /**
@@ -35,26 +33,14 @@ export function assertDepth(value: unknown): void {
   if (exceedsDepth(value, MAX_DEPTH)) throw tooDeep();
 }
 
-/** Whether a value is nested deeper than `limit` containers. */
-export function exceedsDepth(value: unknown, limit: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (limit === 0) return true;
-  for (const key in value) if (exceedsDepth((value as Container)[key], limit - 1)) return true;
-  return false;
-}
-
-/** Whether two JSON values are the same; key order does not matter. */
-export function isSameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && isSameJson((a as Container)[key], (b as Container)[key]));
-}
-
 function tooDeep(): HookCallError {
   return new HookCallError("bad_result", `nested deeper than ${MAX_DEPTH} levels`);
+}
+
+/** Any object can be read and written by key; this is the one place that says so. */
+function toContainer(value: object): Container {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an index signature over unknown promises nothing
+  return value as Container;
 }
 
 function release(value: unknown, depth: number): unknown {
@@ -63,21 +49,21 @@ function release(value: unknown, depth: number): unknown {
   }
   if (typeof value !== "object" || value === null) return value;
   if (depth > MAX_DEPTH) throw tooDeep();
-  const state = (value as Container)[STATE];
+  const state = toContainer(value)[STATE];
   if (state instanceof DraftState) return state.release(depth);
   if (Array.isArray(value)) return value.map((item) => release(item, depth + 1));
   if (!isPlain(value)) return cloneExotic(value);
   const copy: Container = {};
-  for (const key of Object.keys(value)) put(copy, key, release((value as Container)[key], depth + 1));
+  for (const [key, part] of Object.entries(value)) put(copy, key, release(part, depth + 1));
   return copy;
 }
 
 /** Sets an own property, also one named `__proto__`, without running a setter. */
-function put(object: object, key: PropertyKey, value: unknown): void {
+function put(object: Container, key: PropertyKey, value: unknown): void {
   if (key === "__proto__") {
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   } else {
-    (object as Container)[key] = value;
+    object[key] = value;
   }
 }
 
@@ -86,7 +72,7 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-function cloneExotic(value: object): unknown {
+function cloneExotic(value: object): object {
   try {
     return structuredClone(value);
   } catch (cause) {
@@ -94,15 +80,17 @@ function cloneExotic(value: object): unknown {
   }
 }
 
+function shallowCopy(value: Container): Container {
+  return Array.isArray(value) ? toContainer(value.slice()) : { ...value };
+}
+
 class DraftState implements ProxyHandler<object> {
   readonly #base: Container;
-  readonly #isArray: boolean;
   #copy: Container | undefined;
   #children: Map<PropertyKey, object> | undefined;
 
-  constructor(base: object, isArray: boolean) {
-    this.#base = base as Container;
-    this.#isArray = isArray;
+  constructor(base: Container) {
+    this.#base = base;
   }
 
   get(_target: object, key: PropertyKey): unknown {
@@ -129,15 +117,14 @@ class DraftState implements ProxyHandler<object> {
     return Reflect.ownKeys(this.#copy ?? this.#base);
   }
 
-  getOwnPropertyDescriptor(_target: object, key: PropertyKey): PropertyDescriptor | undefined {
-    const own = Reflect.getOwnPropertyDescriptor(this.#copy ?? this.#base, key);
-    if (own === undefined) return undefined;
-    const isLength = this.#isArray && key === "length";
-    return { value: this.get(_target, key), writable: true, enumerable: !isLength, configurable: !isLength };
+  getOwnPropertyDescriptor(target: object, key: PropertyKey): PropertyDescriptor | undefined {
+    if (!Object.hasOwn(this.#copy ?? this.#base, key)) return undefined;
+    const isLength = key === "length" && Array.isArray(this.#base);
+    return { value: this.get(target, key), writable: true, enumerable: !isLength, configurable: !isLength };
   }
 
-  defineProperty(_target: object, key: PropertyKey, { value, get, set }: PropertyDescriptor): boolean {
-    return get === undefined && set === undefined && this.set(_target, key, value);
+  defineProperty(target: object, key: PropertyKey, descriptor: PropertyDescriptor): boolean {
+    return !("get" in descriptor) && !("set" in descriptor) && this.set(target, key, descriptor.value);
   }
 
   setPrototypeOf(): boolean {
@@ -154,45 +141,43 @@ class DraftState implements ProxyHandler<object> {
       const released = release(child, depth + 1);
       if (released !== this.#base[key]) changes.set(key, released);
     }
-    if (this.#copy === undefined) {
-      if (changes.size === 0) return this.#base;
-      const copy = this.#shallow();
-      for (const [key, value] of changes) put(copy, key, value);
-      return copy;
-    }
-    return this.#releaseCopy(this.#copy, { changes, depth });
+    if (this.#copy !== undefined) return this.#releaseCopy(this.#copy, { changes, depth });
+    if (changes.size === 0) return this.#base;
+    const copy = shallowCopy(this.#base);
+    for (const [key, value] of changes) put(copy, key, value);
+    return copy;
   }
 
   #releaseCopy(
     copy: Container,
     { changes, depth }: { readonly changes: ReadonlyMap<PropertyKey, unknown>; readonly depth: number },
   ): unknown {
-    const result: Container = this.#isArray ? ([] as unknown as Container) : {};
-    for (const key of Object.keys(copy)) {
-      const isBase = Object.hasOwn(this.#base, key) && copy[key] === this.#base[key];
-      put(result, key, isBase ? (changes.has(key) ? changes.get(key) : copy[key]) : release(copy[key], depth + 1));
+    const result = shallowCopy(copy);
+    for (const [key, value] of Object.entries(copy)) {
+      if (!this.#isBase(key, value)) put(result, key, release(value, depth + 1));
+      else if (changes.has(key)) put(result, key, changes.get(key));
     }
     return result;
   }
 
-  #view(key: PropertyKey, value: object): unknown {
-    // What the hook itself put there is its own; only the payload's parts need a view.
-    if (!Object.hasOwn(this.#base, key) || value !== this.#base[key]) return value;
+  /** What the hook itself put there is its own; only the payload's parts need a view. */
+  #view(key: PropertyKey, value: object): object {
+    if (!this.#isBase(key, value)) return value;
     let child = this.#children?.get(key);
     if (child === undefined) {
-      child = Array.isArray(value) || isPlain(value) ? createDraft(value) : (cloneExotic(value) as object);
+      child = Array.isArray(value) || isPlain(value) ? createDraft(value) : cloneExotic(value);
       this.#children ??= new Map();
       this.#children.set(key, child);
     }
     return child;
   }
 
-  #writable(): Container {
-    this.#copy ??= this.#shallow();
-    return this.#copy;
+  #isBase(key: PropertyKey, value: unknown): boolean {
+    return Object.hasOwn(this.#base, key) && value === this.#base[key];
   }
 
-  #shallow(): Container {
-    return this.#isArray ? ((this.#base as unknown as unknown[]).slice() as unknown as Container) : { ...this.#base };
+  #writable(): Container {
+    this.#copy ??= shallowCopy(this.#base);
+    return this.#copy;
   }
 }

@@ -8,7 +8,8 @@ export {
 } from "./chain.ts";
 export { Current, type Encode } from "./current.ts";
 export { MAX_TIMEOUT_MS } from "./deadline.ts";
-export { assertDepth, createDraft, exceedsDepth, isSameJson, MAX_DEPTH, releaseDraft } from "./draft.ts";
+export { assertDepth, createDraft, releaseDraft } from "./draft.ts";
+export { exceedsDepth, isJsonObject, isSameJson, type JsonObject, MAX_DEPTH } from "./json.ts";
 export { compareRank, IN_PROCESS, type Ranked } from "./order.ts";
 export { CallScope } from "./scope.ts";
 export {

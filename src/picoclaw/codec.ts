@@ -1,9 +1,14 @@
-import type { Encode } from "../chain/index.ts";
+import { type Encode, isJsonObject } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
 import { type HookEvent, toRuntimeKind } from "./event.ts";
 import { toWirePayload } from "./normalize.ts";
 import type { Origin } from "./payload.ts";
-import type { HookPoint } from "./point.ts";
+import { type HookPoint, isHookPoint } from "./point.ts";
+
+// What a host's side of the wire needs to send payloads as the manager sees them and to read what comes back.
+export { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
+export { fieldSchemas, toolResultSchema } from "./payload.ts";
+export { INTERCEPTORS } from "./point.ts";
 
 /** The version of the hook protocol that `hook.hello` carries. */
 export const PROTOCOL_VERSION = 1;
@@ -20,6 +25,12 @@ export type HookMode = "observe" | "llm" | "tool" | "approve";
 /** The JSON-RPC method of a hook point. */
 export function toMethod(point: HookPoint): `hook.${HookPoint}` {
   return `hook.${point}`;
+}
+
+/** The hook point of a JSON-RPC method; undefined when it names none. */
+export function toHookPoint(method: string): HookPoint | undefined {
+  const point = method.startsWith("hook.") ? method.slice("hook.".length) : "";
+  return isHookPoint(point) ? point : undefined;
 }
 
 /** The params of `hook.hello`, as JSON text. */
@@ -75,9 +86,8 @@ export const EVENT_ENCODERS: Readonly<Record<EventMethod, Encode<HookEvent>>> = 
 };
 
 function originOf(payload: unknown): { readonly channel?: unknown; readonly chat_id?: unknown } {
-  if (typeof payload !== "object" || payload === null) return {};
-  const { Channel, ChatID } = payload as { readonly Channel?: unknown; readonly ChatID?: unknown };
-  return { channel: Channel, chat_id: ChatID };
+  if (!isJsonObject(payload)) return {};
+  return { channel: payload["Channel"], chat_id: payload["ChatID"] };
 }
 
 function stringify(value: unknown): string {

@@ -1,25 +1,44 @@
 import type { ChainOutcome } from "../chain/index.ts";
-import type { ApprovalDecision, ToolCallDecision, ToolCheckDecision, Trace } from "./host.ts";
-import type { Origin } from "./payload.ts";
-import type { InterceptorPoint } from "./point.ts";
+import type { ApprovalDecision, LlmRequestDecision, ToolCallDecision, ToolCheckDecision, Trace } from "./host.ts";
+import type { Origin, ToolApproval, ToolCall } from "./payload.ts";
 import type { ApprovalHalt, InterceptorHalt } from "./reply.ts";
 
-type InterceptorResult = Pick<ToolCallDecision, "action" | "reason" | "changed" | "trace" | "result">;
-
-/** How an interceptor chain's end looks to the host. */
-export function toDecision<P extends Origin>(
-  point: InterceptorPoint,
-  { changed, halt, failure, records }: ChainOutcome<P, InterceptorHalt>,
-): InterceptorResult {
+/** How a before_tool chain's end looks to the host, but for the call. */
+export function toToolDecision({
+  changed,
+  halt,
+  failure,
+  records,
+}: ChainOutcome<ToolCall, InterceptorHalt>): Omit<ToolCallDecision, "call"> {
   const trace = toTrace(records);
   if (halt !== undefined) return { ...halt.verdict, changed, trace };
   if (failure === undefined) return { action: "continue", reason: "", changed, trace };
-  const action = failure.effect === "deny" && point === "before_tool" ? "deny_tool" : "abort_turn";
+  const action = failure.effect === "deny" ? "deny_tool" : "abort_turn";
   return { action, reason: failureReason("hook", failure), changed, trace };
 }
 
+/** How any other interceptor chain's end looks to the host, but for the payload. */
+export function toDecision({
+  changed,
+  halt,
+  failure,
+  records,
+}: ChainOutcome<Origin, InterceptorHalt>): Omit<LlmRequestDecision, "request"> {
+  const trace = toTrace(records);
+  if (halt !== undefined) {
+    const action = halt.verdict.action === "hard_abort" ? "hard_abort" : "abort_turn";
+    return { action, reason: halt.verdict.reason, changed, trace };
+  }
+  if (failure === undefined) return { action: "continue", reason: "", changed, trace };
+  return { action: "abort_turn", reason: failureReason("hook", failure), changed, trace };
+}
+
 /** How an approval chain's end looks to the host. */
-export function toApprovalDecision({ halt, failure, records }: ChainOutcome<Origin, ApprovalHalt>): ApprovalDecision {
+export function toApprovalDecision({
+  halt,
+  failure,
+  records,
+}: ChainOutcome<ToolApproval, ApprovalHalt>): ApprovalDecision {
   const trace = toTrace(records);
   if (halt !== undefined) return { ...halt.verdict, trace };
   if (failure === undefined) return { approved: true, reason: "", trace };

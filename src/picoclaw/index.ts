@@ -1,4 +1,15 @@
 export {
+  type BuiltinContext,
+  type BuiltinFactory,
+  type BuiltinOptions,
+  BuiltinRegistry,
+  createBuiltinRegistry,
+  createDenyToolsHook,
+  createLogHook,
+  type DenyToolsConfig,
+  type LogConfig,
+} from "./builtin.ts";
+export {
   acceptHello,
   encodeHello,
   type EventMethod,
@@ -16,6 +27,7 @@ export {
   type HostEvent,
   OBSERVE_ALL,
 } from "./event.ts";
+export { createHookHandler, type HandlerContext, type HookHandler, type HookHandlerOptions } from "./handler.ts";
 export {
   type AbortReply,
   type AfterLlmChange,
@@ -64,3 +76,17 @@ export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./poi
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
 export { createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
+export {
+  type CallModel,
+  createTurn,
+  type ExecuteTool,
+  type LlmStep,
+  runTurn,
+  type ToolInvocation,
+  type ToolStep,
+  Turn,
+  TurnAbortedError,
+  type TurnOptions,
+  type TurnRequest,
+  type TurnStatus,
+} from "./turn.ts";

@@ -22,7 +22,7 @@ export function createLocalPort(hook: Hook, { observe = ["*"], log = silentLog }
     points,
     ...(hook.onEvent === undefined ? {} : { observes: createEventFilter(observe) }),
     call(point, current, scope) {
-      // The handler's parameter type follows from the point; the two tables agree by construction.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a point's payload is what its handler takes
       const handler = hook[HANDLERS[point]] as ((payload: object, context: HookContext) => unknown) | undefined;
       return handler?.call(hook, createDraft(current.value), new LocalContext(scope, log));
     },

@@ -11,7 +11,7 @@ import {
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import { toApprovalDecision, toDecision, toToolCheck } from "./decision.ts";
+import { toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { type HookEvent, type HostEvent, toDocumentedKind } from "./event.ts";
 import { EventQueue, type Observer } from "./fan-out.ts";
 import type { Hook } from "./hook.ts";
@@ -31,7 +31,7 @@ import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toTool
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
 import type { HookPort } from "./port.ts";
-import { createApprovalRules, createInterceptorRules, type InterceptorHalt } from "./reply.ts";
+import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
 
 /** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
 export interface HookTimeouts {
@@ -70,8 +70,8 @@ export class HookManager implements HookHost {
   readonly #now: (() => number) | undefined;
   readonly #mounted = new Map<string, MountedHook>();
   readonly #foreignReported = new Set<string>();
-  readonly #rules: Readonly<Record<InterceptorPoint, ChainRules<Origin, InterceptorHalt>>>;
-  readonly #approvalRules = createApprovalRules<ToolApproval>((hook, keys) => this.#reportForeign(hook, keys));
+  readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
+  readonly #approvalRules = createApprovalRules((hook, keys) => this.#reportForeign(hook, keys));
   #chains: Partial<Record<HookPoint, readonly ChainHook<Origin>[]>> = {};
   #closed = false;
 
@@ -136,28 +136,22 @@ export class HookManager implements HookHost {
 
   async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
     const outcome = await this.#intercept("before_llm", new Current(toLlmRequest(request)), options);
-    return { ...toDecision("before_llm", outcome), request: outcome.current.value as LlmRequest } as LlmRequestDecision;
+    return { ...toDecision(outcome), request: outcome.current.value };
   }
 
   async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
     const outcome = await this.#intercept("after_llm", new Current(toLlmResponse(response)), options);
-    return {
-      ...toDecision("after_llm", outcome),
-      response: outcome.current.value as LlmResponse,
-    } as LlmResponseDecision;
+    return { ...toDecision(outcome), response: outcome.current.value };
   }
 
   async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
-    return { ...toDecision("before_tool", outcome), call: outcome.current.value as ToolCall } as ToolCallDecision;
+    return { ...toToolDecision(outcome), call: outcome.current.value };
   }
 
   async afterTool(result: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
     const outcome = await this.#intercept("after_tool", new Current(toToolOutcome(result)), options);
-    return {
-      ...toDecision("after_tool", outcome),
-      outcome: outcome.current.value as ToolOutcome,
-    } as ToolOutcomeDecision;
+    return { ...toDecision(outcome), outcome: outcome.current.value };
   }
 
   async approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
@@ -182,7 +176,7 @@ export class HookManager implements HookHost {
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    const drained = Promise.all(Array.from(this.#mounted.values(), (hook) => hook.events?.drained()));
+    const drained = Promise.all(Array.from(this.#mounted.values(), async (hook) => hook.events?.drained()));
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, timeoutMs);
@@ -209,7 +203,10 @@ export class HookManager implements HookHost {
       call: (current, scope) => port.call(point, current, scope),
     });
     const observer: Observer | undefined = port.observes && {
-      ...{ name, source: port.source, timeoutMs: observerMs, policy: failOpen },
+      name,
+      source: port.source,
+      timeoutMs: observerMs,
+      policy: failOpen,
       call: (event, scope) => port.notify(event, scope),
       matches: (kind) => port.observes?.matches(kind) === true,
     };
@@ -219,28 +216,31 @@ export class HookManager implements HookHost {
   }
 
   #ordered(): readonly MountedHook[] {
-    return [...this.#mounted.values()].sort((a, b) => compareRank(a.ranked, b.ranked));
+    return [...this.#mounted.values()].toSorted((a, b) => compareRank(a.ranked, b.ranked));
   }
 
   #chain(point: HookPoint): readonly ChainHook<Origin>[] {
     return (this.#chains[point] ??= this.#ordered().flatMap((hook) => hook.chainHook(point) ?? []));
   }
 
-  #intercept(
+  #intercept<P extends Origin>(
     point: InterceptorPoint,
-    input: Current<Origin>,
+    input: Current<P>,
     options: HostCallOptions | undefined,
-  ): Promise<ChainOutcome<Origin, InterceptorHalt>> {
-    return this.#run(this.#chain(point), input, { rules: this.#rules[point], signal: options?.signal });
+  ): Promise<ChainOutcome<P, InterceptorHalt>> {
+    return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
+      rules: this.#rules[point],
+      signal: options?.signal,
+    });
   }
 
   async #run<P extends Origin, V>(
-    chain: readonly ChainHook<P>[],
+    chain: readonly ChainHook<Origin>[],
     input: Current<P>,
     { rules, signal }: { readonly rules: ChainRules<P, V>; readonly signal: AbortSignal | undefined },
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const outcome = await runChain(chain, input, { rules, signal, now: this.#now });
+    const outcome = await runChain<P, V>(chain, input, { rules, signal, now: this.#now });
     for (const record of outcome.records) this.#mounted.get(record.hook)?.count(record);
     if (outcome.aborted) {
       throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });

@@ -52,7 +52,7 @@ export function toToolCall(call: HostPayload<ToolCall>): ToolCall {
 /** The form in which approvers see a tool call. */
 export function toToolApproval(call: HostPayload<ToolCall> | HostPayload<ToolApproval>): ToolApproval {
   const { hook_result: _, ...request } = call;
-  return { ...request, meta: toMeta(call.meta), arguments: call.arguments ?? NO_ARGUMENTS } as ToolApproval;
+  return { ...request, meta: toMeta(call.meta), arguments: call.arguments ?? NO_ARGUMENTS };
 }
 
 /** The form in which `after_tool` hooks see a tool's outcome. */

@@ -4,12 +4,14 @@ import {
   type ChainHook,
   type ChainRules,
   IN_PROCESS,
+  isJsonObject,
   isSameJson,
+  type JsonObject,
   type Judgement,
   releaseDraft,
 } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
-import { fieldSchemas, type Origin, type ToolResult, toolResultSchema } from "./payload.ts";
+import { fieldSchemas, type Origin, type ToolApproval, type ToolResult, toolResultSchema } from "./payload.ts";
 import type { ChangeableField, HookAction, InterceptorSpec } from "./point.ts";
 
 /** The verdict of an interceptor that ended the chain. */
@@ -26,19 +28,20 @@ export interface ApprovalHalt {
   readonly [key: string]: unknown;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Told of replies that look like another dialect or another letter case: those keys are never read. */
 export type OnForeignKeys = (hook: string, keys: readonly string[]) => void;
 
-/** How interceptors' replies are read at one point. */
-export function createInterceptorRules<P extends Origin>(
-  spec: InterceptorSpec,
-  onForeignKeys: OnForeignKeys,
-): ChainRules<P, InterceptorHalt> {
+/** How interceptors' replies are read at one point, whatever its payload. */
+export interface InterceptorRules {
+  readonly point: string;
+  judge<P extends Origin>(reply: unknown, current: P, hook: ChainHook<P>): Judgement<P, InterceptorHalt>;
+}
+
+/** Builds the {@link InterceptorRules} of a point. */
+export function createInterceptorRules(spec: InterceptorSpec, onForeignKeys: OnForeignKeys): InterceptorRules {
   return {
     point: spec.point,
-    judge(reply, current, hook): Judgement<P, InterceptorHalt> {
+    judge<P extends Origin>(reply: unknown, current: P, hook: ChainHook<P>): Judgement<P, InterceptorHalt> {
       if (reply === undefined || reply === null) return { outcome: "continue" };
       const fields = toFields(reply, "the result");
       const action = readString(fields["action"], "action") || "continue";
@@ -56,10 +59,10 @@ export function createInterceptorRules<P extends Origin>(
 }
 
 /** How approvers' replies are read. */
-export function createApprovalRules<P extends Origin>(onForeignKeys: OnForeignKeys): ChainRules<P, ApprovalHalt> {
+export function createApprovalRules(onForeignKeys: OnForeignKeys): ChainRules<ToolApproval, ApprovalHalt> {
   return {
     point: "approve_tool",
-    judge(reply, _current, hook): Judgement<P, ApprovalHalt> {
+    judge(reply, _current, hook): Judgement<ToolApproval, ApprovalHalt> {
       const fields = reply === undefined || reply === null ? {} : toFields(reply, "the result");
       const approved = fields["approved"];
       if (approved === true) return { outcome: "approved" };
@@ -68,8 +71,8 @@ export function createApprovalRules<P extends Origin>(onForeignKeys: OnForeignKe
       }
       if (approved === undefined) reportForeign(fields, hook, onForeignKeys);
       const reason = readString(fields["reason"], "reason");
-      const extra = own<Fields>(fields, hook);
-      return { outcome: "denied", halt: { ...extra, approved: false, reason } };
+      const extra = own(fields, hook);
+      return { outcome: "denied", halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
     },
   };
 }
@@ -80,20 +83,21 @@ interface Site<P extends Origin> {
   readonly hook: ChainHook<P>;
 }
 
-function respond<P extends Origin>(fields: Fields, reason: string, site: Site<P>): Judgement<P, InterceptorHalt> {
+function respond<P extends Origin>(fields: JsonObject, reason: string, site: Site<P>): Judgement<P, InterceptorHalt> {
   const call = unwrap(fields["call"], site.spec);
-  const result = fields["result"] ?? call?.["hook_result"];
-  if (result === undefined || result === null) {
+  const given = fields["result"] ?? call?.["hook_result"];
+  if (given === undefined || given === null) {
     throw new HookCallError("bad_result", "respond without a result; the tool runs as if the hook were absent");
   }
-  check(toolResultSchema, result, "result");
+  const result = own(given, site.hook);
+  assertToolResult(result);
   const next = merge(call, site);
-  const halt: InterceptorHalt = { action: "respond", reason, result: own<ToolResult>(result, site.hook) };
+  const halt: InterceptorHalt = { action: "respond", reason, result };
   return next === site.current ? { outcome: "respond", halt } : { outcome: "respond", next, halt };
 }
 
 /** The point's payload out of a reply: null is none, and the two payloads with a wrapper are accepted without it too. */
-function unwrap(payload: unknown, { point, payloadKey }: InterceptorSpec): Fields | undefined {
+function unwrap(payload: unknown, { point, payloadKey }: InterceptorSpec): JsonObject | undefined {
   if (payload === undefined || payload === null) return undefined;
   const fields = toFields(payload, payloadKey);
   if (point === "after_llm" && !("response" in fields) && ("content" in fields || "tool_calls" in fields)) {
@@ -104,7 +108,7 @@ function unwrap(payload: unknown, { point, payloadKey }: InterceptorSpec): Field
 }
 
 /** Applies the changeable fields that a returned payload has; the host's own fields are never taken from it. */
-function merge<P extends Origin>(payload: Fields | undefined, { spec, current, hook }: Site<P>): P {
+function merge<P extends Origin>(payload: JsonObject | undefined, { spec, current, hook }: Site<P>): P {
   if (payload === undefined) return current;
   const changes: Record<string, unknown> = {};
   let isChanged = false;
@@ -130,18 +134,16 @@ function emptyOf(field: ChangeableField): unknown {
 }
 
 /** What a hook returned, shared with nobody and not nested too deep. */
-function own<T = unknown>(value: unknown, hook: { readonly source: string }): T {
-  if (hook.source === IN_PROCESS) return releaseDraft(value) as T;
+function own(value: unknown, hook: { readonly source: string }): unknown {
+  if (hook.source === IN_PROCESS) return releaseDraft(value);
   assertDepth(value);
-  return value as T;
+  return value;
 }
 
-function toFields(value: unknown, path: string): Fields {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const got = Array.isArray(value) ? "an array" : typeof value;
-    throw new HookCallError("bad_result", `${path}: expected an object, got ${got}`);
-  }
-  return value as Fields;
+function toFields(value: unknown, path: string): JsonObject {
+  if (isJsonObject(value)) return value;
+  const got = Array.isArray(value) ? "an array" : typeof value;
+  throw new HookCallError("bad_result", `${path}: expected an object, got ${got}`);
 }
 
 function readString(value: unknown, path: string): string {
@@ -159,6 +161,10 @@ function check(schema: z.ZodType, value: unknown, path: string): void {
   throw new HookCallError("bad_result", `${at}: ${issue?.message ?? "not valid"}`);
 }
 
+function assertToolResult(value: unknown): asserts value is ToolResult {
+  check(toolResultSchema, value, "result");
+}
+
 function isAllowed(action: string, { actions }: InterceptorSpec): action is HookAction {
   return actions.has(action);
 }
@@ -167,7 +173,7 @@ function isAllowed(action: string, { actions }: InterceptorSpec): action is Hook
 const FOREIGN = new Set(["allow", "decision", "hook_result", "args"]);
 const EXPECTED = new Set(["action", "approved", "reason", "request", "response", "call", "result"]);
 
-function reportForeign(fields: Fields, hook: { readonly name: string }, onForeignKeys: OnForeignKeys): void {
+function reportForeign(fields: JsonObject, hook: { readonly name: string }, onForeignKeys: OnForeignKeys): void {
   const keys = Object.keys(fields).filter(
     (key) => FOREIGN.has(key) || (!EXPECTED.has(key) && EXPECTED.has(key.toLowerCase())),
   );

@@ -1,8 +1,5 @@
-import type { z } from "zod";
-import { exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { HELLO_METHOD, PROTOCOL_VERSION } from "./codec.ts";
-import { type HostEvent, hostEventSchema } from "./event.ts";
 import type {
   ApprovalDecision,
   HookHost,
@@ -15,16 +12,7 @@ import type {
   Trace,
 } from "./host.ts";
 import { toWirePayload } from "./normalize.ts";
-import {
-  type HostPayload,
-  type LlmRequest,
-  type LlmResponse,
-  type Origin,
-  paramsSchemas,
-  type ToolApproval,
-  type ToolCall,
-  type ToolOutcome,
-} from "./payload.ts";
+import { parseHostEvent, parseHostPayload } from "./params.ts";
 import type { HookPoint } from "./point.ts";
 
 /** The JSON-RPC methods a host may call. */
@@ -36,25 +24,24 @@ export interface HostRequest extends HostCallOptions {
   readonly params: unknown;
 }
 
-type Answer = (host: HookHost, params: unknown, options: HostCallOptions) => Promise<unknown> | unknown;
+type Answer = (host: HookHost, params: unknown, options: HostCallOptions) => unknown;
 
 const ANSWERS: Readonly<Record<HostMethod, Answer>> = {
   [HELLO_METHOD]: () => ({ ok: true, name: "hookgate", version: PROTOCOL_VERSION }),
   "hook.before_llm": async (host, params, options) =>
-    toWireDecision(await host.beforeLlm(parse<LlmRequest>("before_llm", params), options)),
+    toWireDecision(await host.beforeLlm(parseHostPayload("before_llm", params), options)),
   "hook.after_llm": async (host, params, options) =>
-    toWireDecision(await host.afterLlm(parse<LlmResponse>("after_llm", params), options)),
+    toWireDecision(await host.afterLlm(parseHostPayload("after_llm", params), options)),
   "hook.before_tool": async (host, params, options) =>
-    toWireDecision(await host.beforeTool(parse<ToolCall>("before_tool", params), options)),
+    toWireDecision(await host.beforeTool(parseHostPayload("before_tool", params), options)),
   "hook.approve_tool": async (host, params, options) =>
-    toWireApproval(await host.approveTool(parse<ToolApproval>("approve_tool", params), options)),
+    toWireApproval(await host.approveTool(parseHostPayload("approve_tool", params), options)),
   "hook.check_tool": async (host, params, options) =>
-    toWireCheck(await host.checkTool(parse<ToolCall>("before_tool", params), options)),
+    toWireCheck(await host.checkTool(parseHostPayload("before_tool", params), options)),
   "hook.after_tool": async (host, params, options) =>
-    toWireDecision(await host.afterTool(parse<ToolOutcome>("after_tool", params), options)),
+    toWireDecision(await host.afterTool(parseHostPayload("after_tool", params), options)),
   "hook.event": (host, params) => {
-    checkParams(hostEventSchema, params);
-    host.emit(params as HostEvent);
+    host.emit(parseHostEvent(params));
     return {};
   },
 };
@@ -76,23 +63,6 @@ export async function answerHost(host: HookHost, { method, params, signal }: Hos
 
 function isHostMethod(method: string): method is HostMethod {
   return Object.hasOwn(ANSWERS, method);
-}
-
-function parse<P extends Origin>(point: HookPoint, params: unknown): HostPayload<P> {
-  checkParams(paramsSchemas[point], params);
-  // Null is what some encoders write for what is absent.
-  const present = Object.entries(params as object).filter(([, value]) => value !== null);
-  return Object.fromEntries(present) as HostPayload<P>;
-}
-
-function checkParams(schema: z.ZodType, params: unknown): void {
-  if (exceedsDepth(params, MAX_DEPTH)) {
-    throw new HookgateError("ERR_INVALID_PARAMS", `params: nested deeper than ${MAX_DEPTH} levels`);
-  }
-  const { error } = schema.safeParse(params);
-  if (error === undefined) return;
-  const problems = error.issues.map(({ path, message }) => `${["params", ...path.map(String)].join(".")}: ${message}`);
-  throw new HookgateError("ERR_INVALID_PARAMS", problems.join("; "));
 }
 
 type InterceptorDecision = LlmRequestDecision | LlmResponseDecision | ToolCallDecision | ToolOutcomeDecision;

@@ -16,7 +16,10 @@ export interface OutgoingMessage {
   readonly params: string;
 }
 
-/** Whether the other side can be called, and why not. */
+/**
+ * Whether the other side can be called, and why not. `failed` means that five starts in a row failed; it is still
+ * tried again, ever more rarely.
+ */
 export type TransportState = "starting" | "ready" | "backing_off" | "failed" | "closed";
 
 /** What is known of the other side, for people and for `/v1/hooks`. */
@@ -26,6 +29,8 @@ export interface TransportStatus {
   readonly lastError?: string;
   /** How often it was started again. */
   readonly restartCount: number;
+  /** How many of its messages were dropped because they could not be read or matched no call. */
+  readonly droppedLines?: number;
   /** The operating system's process id, where there is one. */
   readonly pid?: number;
 }
@@ -47,7 +52,10 @@ export interface Transport {
   /** Resolves when the other side can be called or has failed to start once; never rejects. */
   ready(): Promise<void>;
   status(): TransportStatus;
-  /** Lets go of the other side; in-flight calls end as no-verdicts. Idempotent. */
+  /**
+   * Lets go of the other side. Calls in flight may still be answered while it leaves; those that are not end as
+   * no-verdicts. Idempotent; never rejects.
+   */
   close(): Promise<void>;
 }
 

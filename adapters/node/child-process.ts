@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import process from "node:process";
+import type { ExitStatus, Spawn, SpawnedProcess } from "../../src/transport/spawn.ts";
+import { toTextSink, toByteSource } from "./byte-streams.ts";
+import { killGroup, trackGroup, untrackGroup } from "./process-groups.ts";
+
+/** Options of {@link createSpawn}. */
+export interface ChildProcessOptions {
+  /**
+   * The command and its arguments, at least one. It is looked up in PATH and run as it stands: no shell reads it, so
+   * nothing in it is expanded or interpreted.
+   */
+  readonly command: readonly string[];
+  /** The directory the process runs in; a command with a slash in it is relative to it. @default the current one */
+  readonly cwd?: string | undefined;
+  /** Variables set on top of this process's own and of `PYTHONUNBUFFERED=1`. @default none */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Makes the function that starts a hook's process with `node:child_process`. On POSIX each process leads a group of its
+ * own, which ends with it, and with this process whichever way that ends, SIGKILL excepted.
+ * @throws {RangeError} when the command is empty
+ */
+export function createSpawn({ command, cwd, env }: ChildProcessOptions): Spawn {
+  const [file, ...args] = command;
+  if (file === undefined || file === "") throw new RangeError("command must have at least one word, got none");
+  return () => start(file, args, { cwd, env });
+}
+
+function start(
+  file: string,
+  args: readonly string[],
+  { cwd, env }: Omit<ChildProcessOptions, "command">,
+): SpawnedProcess {
+  const child = spawn(file, args, {
+    cwd,
+    env: { ...process.env, PYTHONUNBUFFERED: "1", ...env },
+    stdio: "pipe",
+    detached: process.platform !== "win32",
+    windowsHide: true,
+  });
+  const { pid } = child;
+  // Without a file descriptor to spare Node makes no pipes, whatever its types say; the error event comes later.
+  if (child.stdin === undefined) {
+    child.on("error", () => {});
+    throw new Error("could not be started: too many open files");
+  }
+  if (pid !== undefined) trackGroup(pid);
+  let isRunning = pid !== undefined;
+  const exited = new Promise<ExitStatus>((resolve) => {
+    // Not `close`: that waits for everyone who holds the pipes, and a grandchild can hold them for ever.
+    child.on("exit", (code, signal) => {
+      isRunning = false;
+      if (pid !== undefined) {
+        killGroup(pid, "SIGKILL");
+        untrackGroup(pid);
+      }
+      resolve({ code, signal });
+    });
+    // A process that never ran has an `error` and no `exit`. Later errors are of a signal that could not be sent.
+    child.on("error", (error) => {
+      if (pid === undefined) resolve({ code: null, signal: null, failure: describeFailure(error, { file, cwd }) });
+    });
+  });
+  return {
+    ...(pid === undefined ? {} : { pid }),
+    stdin: toTextSink(child.stdin),
+    stdout: toByteSource(child.stdout),
+    stderr: toByteSource(child.stderr),
+    exited,
+    kill(signal) {
+      if (pid !== undefined && isRunning) killGroup(pid, signal);
+    },
+    release() {
+      child.stdin.destroy();
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
+  };
+}
+
+function describeFailure(
+  error: Error,
+  { file, cwd }: { readonly file: string; readonly cwd: string | undefined },
+): string {
+  const code = "code" in error ? error.code : undefined;
+  // The system reports a missing directory as it does a missing command.
+  if (code === "ENOENT" && cwd !== undefined && !existsSync(cwd)) return `ENOENT, directory not found: "${cwd}"`;
+  if (code === "ENOENT") return `ENOENT, command not found: "${file}"`;
+  if (code === "EACCES") return `EACCES, command cannot be executed: "${file}"`;
+  return `${error.message} ("${file}")`;
+}

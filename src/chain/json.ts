@@ -1,0 +1,29 @@
+/** The deepest nesting of a payload that is handled. Deeper ones are refused, for the platform's own JSON writer recurses. */
+export const MAX_DEPTH = 512;
+
+/** An object whose values are not known. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a value is an object, and not an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value is nested deeper than `limit` containers. */
+export function exceedsDepth(value: unknown, limit: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (limit === 0) return true;
+  return Object.values(value).some((part) => exceedsDepth(part, limit - 1));
+}
+
+/** Whether two JSON values are the same; key order does not matter. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]));
+}

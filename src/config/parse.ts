@@ -1,0 +1,60 @@
+import type { BuiltinRegistry } from "../picoclaw/index.ts";
+import { checkMeaning, isNeeded } from "./check.ts";
+import { type Environment, interpolate } from "./interpolate.ts";
+import { type JsonDocument, readJson } from "./json.ts";
+import { toOwnPart } from "./own-part.ts";
+import { formatPath } from "./path.ts";
+import { ConfigError, type ConfigProblem, type Finding, toFindings } from "./problem.ts";
+import { type ConfigFile, fileSchema } from "./schema.ts";
+
+/** Options of {@link parseConfig}. */
+export interface ParseConfigOptions {
+  /** The variables that `${env:NAME}` may use. */
+  readonly env: Environment;
+  readonly builtins: BuiltinRegistry;
+  /** The file's name, for messages. @default "config" */
+  readonly file?: string | undefined;
+}
+
+/** A config that can be used. */
+export interface Config extends ConfigFile {
+  /** What a person should know about how the file was read, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads a config file: hookgate's own, or a whole PicoClaw config file as it stands.
+ * @throws {ConfigError} with every problem at once
+ */
+export function parseConfig(text: string, { env, builtins, file }: ParseConfigOptions): Config {
+  const document = readJson(text);
+  if ("fault" in document) {
+    const { fault, line, column } = document;
+    throw new ConfigError([{ path: "$", message: `not JSON: ${fault}`, line, column }], file);
+  }
+  const { root, notes, findings } = toOwnPart(document.value);
+  const filled = interpolate(root, { env, isNeeded: (path) => isNeeded(root, path) });
+  const isFromEnvironment = (path: string): boolean => filled.fromEnvironment.has(path);
+  const { data, error } = fileSchema.safeParse(filled.value);
+  const shape = toFindings(error?.issues ?? [], { schema: fileSchema, value: filled.value, isFromEnvironment });
+  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment });
+  // A variable that is not set is one problem, not also that of a value nobody wrote.
+  const unset = new Set(filled.findings.map(({ at }) => formatPath(at)));
+  const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));
+  const problems = [...toDuplicates(document), ...toProblems([...findings, ...filled.findings, ...others], document)];
+  if (data === undefined || problems.length > 0) throw new ConfigError(problems.toSorted(byPlace), file);
+  return { ...data, notes };
+}
+
+function toDuplicates({ duplicates }: JsonDocument): readonly ConfigProblem[] {
+  const message = "the key is there twice";
+  return duplicates.map(({ path, line, column }) => ({ path: formatPath(path), message, line, column }));
+}
+
+function toProblems(findings: readonly Finding[], document: JsonDocument): readonly ConfigProblem[] {
+  return findings.map(({ at, ...finding }) => ({ path: formatPath(at), ...finding, ...document.positionOf(at) }));
+}
+
+function byPlace(a: ConfigProblem, b: ConfigProblem): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}

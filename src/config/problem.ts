@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { HookgateError } from "../errors.ts";
+import type { TextPosition } from "./json.ts";
+import { nearestName } from "./nearest.ts";
+import { formatPath, type JsonPath, valueAt } from "./path.ts";
+
+/** One thing that is wrong in a config file. */
+export interface ConfigProblem extends Partial<TextPosition> {
+  /** Where, such as `hooks.processes.gate.intercept[0]`. */
+  readonly path: string;
+  /** What is wrong, in one sentence without a full stop. */
+  readonly message: string;
+  /** The value that is there, shortened; left out when it may be a secret. */
+  readonly value?: string;
+  readonly allowed?: readonly string[];
+  /** The allowed name that was most likely meant. */
+  readonly nearest?: string;
+}
+
+/** A config that cannot be used, with everything that is wrong in it. */
+export class ConfigError extends HookgateError {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[], file = "config") {
+    const lines = problems.map((problem) => formatProblem(problem, file));
+    super("ERR_CONFIG", lines.join("\n"));
+    this.problems = problems;
+  }
+}
+
+/** A problem as one line of text: `hooks.json:5:20 hooks.processes.gate.transport: unknown transport, got "sdtio"; …`. */
+export function formatProblem(
+  { path, message, value, allowed, nearest, line, column }: ConfigProblem,
+  file: string,
+): string {
+  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  const got = value === undefined ? "" : `, got ${value}`;
+  const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+  const list = allowed === undefined || allowed.length === 0 ? "" : ` (expected one of: ${allowed.join(", ")})`;
+  return `${place} ${path}: ${message}${got}${hint}${list}`;
+}
+
+/** A problem as a check finds it, before its place in the file is looked up. */
+export interface Finding extends Omit<ConfigProblem, "path" | keyof TextPosition> {
+  readonly at: JsonPath;
+}
+
+/** What a problem is found in. */
+export interface ProblemSite {
+  readonly schema: z.ZodType;
+  /** The value the schema was given. */
+  readonly value: unknown;
+  /** Where that value is in the file. @default its root */
+  readonly base?: JsonPath;
+  /** Whether the value at a path of the file came from the environment. */
+  readonly isFromEnvironment?: (path: string) => boolean;
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** What a schema found wrong, one finding for each unknown key and each value. */
+export function toFindings(issues: readonly Issue[], site: ProblemSite): readonly Finding[] {
+  return issues.flatMap((issue) => {
+    const path = issue.path.filter((key) => typeof key !== "symbol");
+    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => toUnknownKey(key, path, site));
+    return [toFinding(issue, path, site)];
+  });
+}
+
+function toUnknownKey(key: string, path: JsonPath, { schema, base = [] }: ProblemSite): Finding {
+  const allowed = knownKeys(schema, path);
+  return { at: [...base, ...path, key], message: "unknown key", allowed, ...meant(key, allowed) };
+}
+
+function toFinding(issue: Issue, path: JsonPath, { value, base = [], isFromEnvironment }: ProblemSite): Finding {
+  const at = [...base, ...path];
+  const given = valueAt(value, path);
+  const isHidden = isSecret(at) || isFromEnvironment?.(formatPath(at)) === true;
+  const found = { at, message: describe(issue, at, given), ...(isHidden ? {} : shown(given)) };
+  if (issue.code !== "invalid_value") return found;
+  const names = issue.values.map(String);
+  // The dotted names of events are accepted too, but a list of both helps nobody.
+  const allowed = names.filter((name) => !name.startsWith("agent."));
+  return { ...found, allowed, ...(isHidden || typeof given !== "string" ? {} : meant(given, names)) };
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  transport: "transport",
+  intercept: "hook point",
+  observe: "event",
+  events: "form of events",
+  scopes: "scope",
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "an integer",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+};
+
+function describe(issue: Issue, at: JsonPath, given: unknown): string {
+  const name = at.findLast((key) => typeof key === "string") ?? "";
+  if (issue.code === "invalid_type") {
+    return `${given === undefined ? "missing: " : ""}expected ${TYPES[issue.expected] ?? issue.expected}`;
+  }
+  if (issue.code === "invalid_value") {
+    if (given === "" && name === "observe") return 'an empty name stands for nothing; write "*" for every event';
+    return `unknown ${NOUNS[name] ?? "value"}`;
+  }
+  if (issue.code === "too_big") return `expected at most ${issue.maximum}`;
+  if (issue.code !== "too_small") return issue.message;
+  return issue.origin === "number" || issue.origin === "int"
+    ? `expected at least ${issue.minimum}`
+    : "must not be empty";
+}
+
+/** The nearest of the allowed names, as a finding has it. */
+export function meant(given: string, names: readonly string[]): { readonly nearest?: string } {
+  const nearest = nearestName(given, names);
+  return nearest === undefined ? {} : { nearest };
+}
+
+const MAX_SHOWN_CHARS = 60;
+
+/** A value as a problem shows it. What is inside an object or an array is not shown: it may hold a secret. */
+function shown(value: unknown): { readonly value?: string } {
+  if (value === undefined) return {};
+  if (Array.isArray(value)) return { value: "an array" };
+  if (typeof value === "object" && value !== null) return { value: "an object" };
+  const text = JSON.stringify(value);
+  return { value: text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text };
+}
+
+const SECRET_NAME = /token|secret|key|passw|authoriz|credential|cookie|sha256/i;
+const SECRET_PARENT = /^env$|^headers$|(?:token|secret|key|password|authorization|credential|cookie)$/i;
+
+/** Whether a place in a config may hold a secret, going by the names on the way to it. */
+function isSecret(path: JsonPath): boolean {
+  const names = path.filter((key) => typeof key === "string");
+  return SECRET_NAME.test(names.at(-1) ?? "") || names.slice(0, -1).some((name) => SECRET_PARENT.test(name));
+}
+
+function knownKeys(root: z.ZodType, path: JsonPath): readonly string[] {
+  let schema: unknown = unwrap(root);
+  for (const key of path) {
+    if (schema instanceof z.ZodObject) schema = unwrap(Reflect.get(schema.shape, key));
+    else if (schema instanceof z.ZodRecord) schema = unwrap(schema.valueType);
+    else if (schema instanceof z.ZodArray) schema = unwrap(schema.element);
+    else return [];
+  }
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+function unwrap(schema: unknown): unknown {
+  const isWrapped =
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodExactOptional;
+  return isWrapped ? unwrap(schema.unwrap()) : schema;
+}

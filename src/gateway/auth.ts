@@ -1,0 +1,102 @@
+import type { Refusal } from "./answer.ts";
+
+/**
+ * What a token may do. `call`: ask hooks and emit events. `observe`: emit events and read `/v1/hooks`. `admin`: read
+ * `/v1/hooks`. `approve` and `register` are for routes of their own. No scope includes another.
+ */
+export type Scope = "call" | "observe" | "admin" | "approve" | "register";
+
+const SCOPES: readonly string[] = ["call", "observe", "admin", "approve", "register"] satisfies readonly Scope[];
+
+/** Who asks, and what they may do. */
+export interface Principal {
+  readonly name: string;
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+/** What an authenticator sees of a request. */
+export interface AuthRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  /** The body as it came, read once for everyone; a refusal when it is too large or ended early. */
+  readBody(): Promise<Uint8Array | Refusal>;
+}
+
+/** Knows who asks, or answers undefined when the credentials are not of its kind or not good. */
+export type Authenticator = (request: AuthRequest) => Principal | undefined | Promise<Principal | undefined>;
+
+/** SHA-256 of bytes. */
+export type Digest = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
+
+/** A bearer token, of which only the hash is kept. */
+export interface GatewayToken {
+  /** Unique; shown in logs and records in the token's place. */
+  readonly name: string;
+  /** SHA-256 of the token, as 64 hex digits. */
+  readonly sha256: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** Who asks where nobody needs to say so: the server is bound to loopback and every scope is theirs. */
+export const ANONYMOUS: Principal = {
+  name: "anonymous",
+  scopes: new Set<Scope>(["call", "observe", "admin", "approve", "register"]),
+};
+
+interface KnownToken {
+  readonly principal: Principal;
+  readonly hash: Uint8Array;
+}
+
+const encoder = new TextEncoder();
+
+const webDigest: Digest = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+
+/**
+ * Knows hosts by bearer token. Every token's hash is compared in full, so the time taken tells nothing about them.
+ * @throws {TypeError} when a token's name, hash or scopes are not valid
+ */
+export function createTokenAuthenticator(tokens: readonly GatewayToken[], digest: Digest = webDigest): Authenticator {
+  const known = parseTokens(tokens);
+  const find = (hash: Uint8Array): Principal | undefined => {
+    let found: Principal | undefined;
+    for (const token of known) if (isSame(token.hash, hash)) found = token.principal;
+    return found;
+  };
+  return ({ headers }) => {
+    // Two headers reach us joined by a comma, which no token has.
+    const token = /^bearer ([\w.~+/-]{1,4096}=*)$/i.exec(headers.get("authorization") ?? "")?.[1];
+    if (token === undefined) return undefined;
+    const hash = digest(encoder.encode(token));
+    return hash instanceof Uint8Array ? find(hash) : hash.then(find);
+  };
+}
+
+function parseTokens(tokens: readonly GatewayToken[]): readonly KnownToken[] {
+  const seen = new Set<string>();
+  return tokens.map(({ name, sha256, scopes }, index) => {
+    const at = `auth.tokens[${index}]`;
+    if (name === "") throw new TypeError(`${at}.name: must not be empty`);
+    if (!/^[\da-f]{64}$/i.test(sha256)) throw new TypeError(`${at}.sha256: expected 64 hex digits`);
+    for (const key of [`name ${name}`, `hash ${sha256.toLowerCase()}`]) {
+      if (seen.has(key)) throw new TypeError(`${at}: another token has the same ${key.slice(0, 4)}`);
+      seen.add(key);
+    }
+    const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+    if (scopes.length === 0 || unknown !== undefined) {
+      throw new TypeError(`${at}.scopes: expected at least one of ${SCOPES.join(", ")}, got ${String(unknown)}`);
+    }
+    return { principal: { name, scopes: new Set(scopes) }, hash: fromHex(sha256) };
+  });
+}
+
+function fromHex(hex: string): Uint8Array {
+  return Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  let difference = a.length ^ b.length;
+  for (const [i, byte] of a.entries()) difference |= byte ^ (b[i] ?? 0);
+  return difference === 0;
+}

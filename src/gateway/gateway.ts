@@ -1,0 +1,289 @@
+import { Hono } from "hono";
+import { type Log, silentLog } from "../log.ts";
+import type { HookHost } from "../picoclaw/index.ts";
+import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
+import {
+  ANONYMOUS,
+  type Authenticator,
+  createTokenAuthenticator,
+  type Digest,
+  type GatewayToken,
+  type Principal,
+  type Scope,
+} from "./auth.ts";
+import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
+import { InFlight, RateLimit } from "./limit.ts";
+import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
+import { type GatewayHook, toReadiness } from "./pages.ts";
+import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
+
+/** Bounds on what callers may send. */
+export interface GatewayLimits {
+  /** The largest body, in bytes; a larger one is answered 413 without being read to its end. @default 8388608 (8 MiB) */
+  readonly maxBodyBytes?: number;
+  /** The most messages in a batch. @default 50 */
+  readonly maxBatch?: number;
+  /** The most `/rpc` requests under way; the next is answered 503 at once. @default 256 */
+  readonly maxConcurrency?: number;
+  /** The most calls a minute for each token, a batch counting once per message. @default no limit */
+  readonly requestsPerMinute?: number;
+}
+
+/** Options of {@link createGateway}. */
+export interface GatewayOptions {
+  /** Answers the calls. Closing it is the caller's affair. */
+  readonly host: HookHost;
+  /** The mounted hooks, for `/readyz` and `/v1/hooks`. */
+  readonly hooks: () => readonly GatewayHook[];
+  /**
+   * Who may call. Without it only this machine may, by a loopback name; otherwise anyone who reaches the gateway could
+   * read what agents say and answer for their hooks. @default none
+   */
+  readonly auth?: GatewayAuth | undefined;
+  readonly limits?: GatewayLimits | undefined;
+  /**
+   * Origins whose pages may call, each such as `https://example.com`. Any other `Origin` is refused, so that a page in
+   * somebody's browser cannot reach the gateway. @default none, and no CORS headers
+   */
+  readonly allowedOrigins?: readonly string[] | undefined;
+  /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
+  readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
+  /** @default a log that keeps nothing */
+  readonly log?: Log | undefined;
+  /** A monotonic clock in milliseconds. @default performance.now */
+  readonly now?: (() => number) | undefined;
+}
+
+/** How a gateway knows its callers. */
+export interface GatewayAuth {
+  readonly tokens?: readonly GatewayToken[] | undefined;
+  /** Further ways, asked in order after the tokens; the first that knows the caller decides. @default none */
+  readonly authenticators?: readonly Authenticator[] | undefined;
+  /** SHA-256 for the tokens. @default WebCrypto's, which on Node costs a thread hop per request */
+  readonly digest?: Digest | undefined;
+}
+
+/** The gateway as a server sees it. */
+export interface Gateway {
+  /** Answers a request. It does not reject. */
+  fetch(request: Request, info?: PeerInfo): Promise<Response>;
+  /**
+   * Answers new calls with 503 from now on, and waits for those under way and for the events they emitted, at most
+   * `timeoutMs`.
+   */
+  drain(timeoutMs: number): Promise<void>;
+  /**
+   * Checks that the gateway may be reached by this name; whoever listens calls it first.
+   * @throws {HookgateError} `ERR_CONFIG` when it is not a loopback name and no authentication is configured
+   */
+  assertBindable(hostname: string): void;
+}
+
+const ROUTES: ReadonlyMap<string, string> = new Map([
+  ["/rpc", "POST"],
+  ["/healthz", "GET, HEAD"],
+  ["/readyz", "GET, HEAD"],
+  ["/v1/hooks", "GET, HEAD"],
+]);
+
+const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
+
+/** When to come back to a gateway that is full or leaving. */
+const RETRY_AFTER_MS = 1000;
+
+/**
+ * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`.
+ * @throws {TypeError} when a token or an origin is not valid
+ * @throws {RangeError} when a limit is not a positive integer
+ * @see docs/protocol.md, "The gateway's interface"
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const server = new GatewayServer(options);
+  const app = new Hono<{ Bindings: PeerInfo }>();
+  // One handler per route and no middleware: Hono then calls it directly.
+  app.post("/rpc", ({ req, env }) => server.rpc(req.raw, env));
+  app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
+  app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
+  app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
+  app.notFound(({ req }) => server.notFound(req.raw, req.path));
+  app.onError((error) => server.failed(error));
+  return {
+    fetch: async (request, info = {}) => {
+      const response = await app.fetch(request, info);
+      return server.hasOrigins ? server.withCors(request, response) : response;
+    },
+    drain: (timeoutMs) => server.drain(timeoutMs),
+    assertBindable: (hostname) => assertBindable(hostname, server),
+  };
+}
+
+class GatewayServer {
+  readonly hasAuth: boolean;
+  readonly hasOrigins: boolean;
+  readonly #host: HookHost;
+  readonly #hooks: () => readonly GatewayHook[];
+  readonly #authenticators: readonly Authenticator[];
+  readonly #guard: OriginGuard;
+  readonly #rpc: RpcServer;
+  readonly #maxBodyBytes: number;
+  readonly #inFlight: InFlight;
+  readonly #rate: RateLimit | undefined;
+  readonly #log: Log;
+  #isDraining = false;
+
+  constructor({
+    host,
+    hooks,
+    auth,
+    limits = {},
+    allowedOrigins = [],
+    methods = {},
+    log = silentLog,
+    now,
+  }: GatewayOptions) {
+    const { tokens = [], authenticators = [], digest } = auth ?? {};
+    this.#host = host;
+    this.#hooks = hooks;
+    this.#authenticators = [
+      ...(tokens.length === 0 ? [] : [createTokenAuthenticator(tokens, digest)]),
+      ...authenticators,
+    ];
+    // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
+    this.hasAuth = auth !== undefined;
+    this.#guard = new OriginGuard({ hasAuth: this.hasAuth, allowedOrigins: parseOrigins(allowedOrigins) });
+    this.hasOrigins = allowedOrigins.length > 0;
+    this.#maxBodyBytes = toLimit("maxBodyBytes", limits.maxBodyBytes, 8 * 1024 * 1024);
+    this.#inFlight = new InFlight(toLimit("maxConcurrency", limits.maxConcurrency, 256));
+    const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
+    this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
+    this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
+    this.#log = log;
+  }
+
+  async rpc(request: Request, info: PeerInfo): Promise<Response> {
+    if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
+    const body = new RequestBody(request, info, this.#maxBodyBytes);
+    const refusal = this.#guard.check(request, info) ?? refuseMediaType(request.headers);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    const principal = this.hasAuth ? await this.#authenticate(request, body) : ANONYMOUS;
+    if (principal === undefined) return this.#refuse(unauthorized(request));
+    const { name } = principal;
+    if (!mayAny(principal, RPC_SCOPES)) return this.#refuse(forbidden(RPC_SCOPES));
+    const retryAfterMs = this.#rate?.take(name) ?? 0;
+    if (retryAfterMs > 0) {
+      return this.#refuse({ code: "ERR_RATE_LIMITED", message: "too many calls with this token", retryAfterMs });
+    }
+    if (!this.#inFlight.enter()) return this.#refuse(overloaded("too many calls are under way"));
+    try {
+      const bytes = await body.bytes();
+      if (!(bytes instanceof Uint8Array)) return this.#refuse(bytes);
+      const text = decodeUtf8(bytes);
+      if (text === undefined) return this.#refuse({ code: "ERR_PARSE", message: "the body is not UTF-8" });
+      const rate = this.#rate;
+      const onExtraCalls = rate && ((count: number): void => rate.charge(name, count));
+      const answer = await this.#rpc.answer(text, { principal, signal: request.signal, onExtraCalls });
+      return answer.text === undefined ? answerEmpty(answer) : answerText(answer.text, answer.status);
+    } finally {
+      this.#inFlight.leave();
+    }
+  }
+
+  async readyz(request: Request, info: PeerInfo): Promise<Response> {
+    // Probes carry no token and are only told the status; the reasons may name commands and addresses.
+    const withHooks = (await this.#refuseReader(request, info)) === undefined;
+    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks });
+    return answerJson(readiness, { status: readiness.status === "ready" ? 200 : 503 });
+  }
+
+  async hooks(request: Request, info: PeerInfo): Promise<Response> {
+    const refusal = await this.#refuseReader(request, info);
+    return refusal === undefined ? answerJson({ hooks: this.#hooks() }, { status: 200 }) : this.#refuse(refusal);
+  }
+
+  notFound(request: Request, path: string): Response {
+    const allow = ROUTES.get(path);
+    if (allow === undefined) {
+      const message = `no such path; there are ${[...ROUTES.keys()].join(", ")}`;
+      return answerRefusal({ code: "ERR_METHOD_NOT_FOUND", message });
+    }
+    if (request.method === "OPTIONS") return answerEmpty({ status: 204, headers: { allow } });
+    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : "GET this";
+    return answerRefusal({ code: "ERR_INVALID_REQUEST", message, status: 405, headers: { allow } });
+  }
+
+  failed(error: Error): Response {
+    this.#log.error("a request failed inside the gateway", { error: error.message.slice(0, 300) });
+    return answerRefusal({ code: "ERR_INTERNAL", message: "internal error" });
+  }
+
+  /** Lets pages of the configured origins read the answer, and ask beforehand whether they may call. */
+  withCors(request: Request, response: Response): Response {
+    response.headers.append("vary", "origin");
+    const origin = request.headers.get("origin");
+    if (origin === null || !this.#guard.allows(origin)) return response;
+    response.headers.set("access-control-allow-origin", origin);
+    if (request.method === "OPTIONS") {
+      response.headers.set("access-control-allow-methods", "GET, POST");
+      response.headers.set("access-control-allow-headers", "authorization, content-type, idempotency-key, traceparent");
+      response.headers.set("access-control-max-age", "600");
+    } else {
+      response.headers.set("access-control-expose-headers", "retry-after");
+    }
+    return response;
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    const startedAtMs = performance.now();
+    const isIdle = await this.#inFlight.idle(timeoutMs);
+    if (!isIdle) this.#log.warn("calls were still under way when draining ended", { timeout_ms: timeoutMs });
+    await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
+  }
+
+  async #authenticate(request: Request, body: RequestBody): Promise<Principal | undefined> {
+    const { method, url, headers } = request;
+    for (const authenticate of this.#authenticators) {
+      const found = await authenticate({ method, url, headers, readBody: () => body.bytes() });
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
+    const refusal = this.#guard.check(request, info);
+    if (refusal !== undefined || !this.hasAuth) return refusal;
+    const principal = await this.#authenticate(request, new RequestBody(request, info, this.#maxBodyBytes));
+    if (principal === undefined) return unauthorized(request);
+    return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
+  }
+
+  #refuse(refusal: Refusal): Response {
+    this.#log.debug("request refused", { code: refusal.code, message: refusal.message });
+    return answerRefusal(refusal);
+  }
+}
+
+function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
+  return wanted.some((scope) => scopes.has(scope));
+}
+
+function unauthorized({ headers }: Request): Refusal {
+  const isGiven = headers.has("authorization");
+  const challenge = isGiven ? 'Bearer realm="hookgate", error="invalid_token"' : 'Bearer realm="hookgate"';
+  const message = isGiven ? "the credentials are not known here" : "a bearer token is required";
+  return { code: "ERR_UNAUTHORIZED", message, headers: { "www-authenticate": challenge } };
+}
+
+function forbidden(scopes: readonly Scope[]): Refusal {
+  return { code: "ERR_FORBIDDEN", message: `a token with scope ${scopes.join(" or ")} is required` };
+}
+
+function overloaded(message: string): Refusal {
+  return { code: "ERR_OVERLOADED", message, retryAfterMs: RETRY_AFTER_MS };
+}
+
+function toLimit(name: keyof GatewayLimits, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new RangeError(`limits.${name}: expected a positive integer, got ${value}`);
+}

@@ -1,0 +1,62 @@
+import { CallScope, Current, isJsonObject } from "../chain/index.ts";
+import { HookgateError } from "../errors.ts";
+import { type Log, silentLog } from "../log.ts";
+import { HELLO_METHOD, toHookPoint } from "./codec.ts";
+import type { Hook } from "./hook.ts";
+import { createLocalPort } from "./local.ts";
+import { parseHookEvent, parseHookPayload } from "./params.ts";
+
+/** What a handler may know of the call besides its params. */
+export interface HandlerContext {
+  /** Aborts when the caller gives up or the deadline passes. */
+  readonly signal?: AbortSignal | undefined;
+  /** What the caller allows, in milliseconds. @default no deadline of its own */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Answers one JSON-RPC method of the hook protocol; what it returns is the result. */
+export type HookHandler = (method: string, params: unknown, context?: HandlerContext) => Promise<unknown>;
+
+/** Options of {@link createHookHandler}. */
+export interface HookHandlerOptions {
+  /** The name the hook gives itself in its reply to `hook.hello`. @default "hookgate-hook" */
+  readonly name?: string | undefined;
+  /** The log handed to the hook. @default none */
+  readonly log?: Log | undefined;
+}
+
+/**
+ * Turns a hook into a handler of the hook protocol, for any transport.
+ * @returns a handler that throws {@link HookgateError} `ERR_METHOD_NOT_FOUND` for a point the hook does not serve,
+ *   `ERR_INVALID_PARAMS` for params that are not the point's, and whatever the hook throws
+ * @see docs/protocol.md
+ */
+export function createHookHandler(hook: Hook, options: HookHandlerOptions = {}): HookHandler {
+  const { name = "hookgate-hook", log = silentLog } = options;
+  const port = createLocalPort(hook, { log });
+  return async (method, params, context = {}) => {
+    if (method === HELLO_METHOD) return { ok: true, name, points: [...port.points] };
+    const { scope, dispose } = createScope(context);
+    try {
+      if (method === "hook.event") return (await port.notify(new Current(parseHookEvent(params)), scope)) ?? {};
+      const point = toHookPoint(method);
+      if (point === undefined || !port.points.has(point)) {
+        throw new HookgateError("ERR_METHOD_NOT_FOUND", `this hook does not serve ${method.slice(0, 80)}`);
+      }
+      const reply = await port.call(point, new Current(parseHookPayload(point, params)), scope);
+      return isJsonObject(reply) ? reply : {};
+    } finally {
+      dispose();
+    }
+  };
+}
+
+const monotonic = (): number => performance.now();
+
+function createScope({ signal, timeoutMs = Infinity }: HandlerContext): { scope: CallScope; dispose: () => void } {
+  const scope = new CallScope(monotonic() + timeoutMs, monotonic);
+  const onAbort = (): void => scope.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener("abort", onAbort);
+  return { scope, dispose: () => signal?.removeEventListener("abort", onAbort) };
+}

@@ -1,0 +1,17 @@
+import process from "node:process";
+import { benchChain } from "./chain.ts";
+import { type BenchReport, formatReport } from "./report.ts";
+
+/** Every comparison by name; each is made in one run with its peers. */
+const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = { chain: benchChain };
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(benches, name));
+if (unknown.length > 0) {
+  console.error(`unknown bench: ${unknown.join(", ")}; expected ${Object.keys(benches).join(", ")}`);
+  process.exit(1);
+}
+for (const [name, bench] of Object.entries(benches)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  for (const report of await bench()) console.log(`${formatReport(report)}\n`);
+}
