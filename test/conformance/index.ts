@@ -8,6 +8,7 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { signingCases } from "./signing.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
@@ -21,6 +22,7 @@ export const cases: readonly Case[] = [
   ...httpLimitCases,
   ...httpEventCases,
   ...httpUrlCases,
+  ...signingCases,
   ...turnCases,
   ...trustCases,
   ...dialectCases,
