@@ -90,7 +90,7 @@ export async function runChain<P extends object, V>(
       startedAtMs = endedAtMs;
       const base = { hook: hook.name, source: hook.source, point: rules.point };
       if ("kind" in judged) {
-        const effect = judged.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
+        const effect = deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
         const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt: 1 };
         records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
         if (deadline.aborted) return end(true);
@@ -98,6 +98,8 @@ export async function runChain<P extends object, V>(
         continue;
       }
       records.push({ ...base, outcome: judged.outcome, ms, attempt: 1 });
+      // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
+      if (deadline.aborted) return end(true);
       if (judged.next !== undefined) current = new Current(judged.next);
       if (judged.halt !== undefined) return { ...end(false), halt: { hook: hook.name, verdict: judged.halt } };
     }
@@ -124,22 +126,31 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
-    return deadline.settle<Judged<P, V>>(reply, scope, { reply: (value) => judge(value, step), error: toNoVerdict });
+    // A native promise is taken as it is; of any other thenable this makes one that settles once and with a plain value.
+    return deadline.settle<Judged<P, V>>(Promise.resolve(reply), scope, {
+      reply: (value) => judge(value, step),
+      error: (error) => toFailure(error, step),
+    });
   } catch (error) {
-    return toNoVerdict(error);
+    return toFailure(error, step);
   }
 }
 
-function judge<P extends object, V>(
-  reply: unknown,
-  { hook, current, rules, startedAtMs, now }: Step<P, V>,
-): Judged<P, V> {
+/** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
+function isLate<P extends object, V>({ hook, startedAtMs, now }: Step<P, V>): boolean {
+  return now() - startedAtMs >= hook.timeoutMs;
+}
+
+function toFailure<P extends object, V>(error: unknown, step: Step<P, V>): NoVerdict {
+  const failure = toNoVerdict(error);
+  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(step)) return failure;
+  return toNoVerdict(new HookCallError("timeout", "no reply within the deadline", { cause: error }));
+}
+
+function judge<P extends object, V>(reply: unknown, step: Step<P, V>): Judged<P, V> {
   try {
-    // A hook that held the event loop past its deadline kept the timer from firing; its reply is late all the same.
-    if (now() - startedAtMs >= hook.timeoutMs) {
-      return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
-    }
-    return rules.judge(reply, current.value, hook);
+    if (isLate(step)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
+    return step.rules.judge(reply, step.current.value, step.hook);
   } catch (error) {
     return toNoVerdict(error);
   }

@@ -61,6 +61,8 @@ export class TurnAbortedError extends HookgateError {
 /** What {@link Turn.llm} gives back. */
 export interface LlmStep {
   readonly response: ModelResponse;
+  /** The response's text; of parts, that of the text parts. */
+  readonly text: string;
   /** The response as a message, to append to the conversation. */
   readonly message: Message;
   /** The tool calls to go through {@link Turn.tool}, one after the other. */
@@ -169,7 +171,7 @@ export class Turn {
       content: response.content ?? "",
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     };
-    return { response, message, toolCalls };
+    return { response, text: toText(response.content), message, toolCalls };
   }
 
   /** Runs a tool: before_tool, approve_tool, `execute`, after_tool. A denied call is a result that tells the model so. */
@@ -361,6 +363,12 @@ function readInvocation(call: ToolInvocation): {
 
 function isNamed(call: ToolInvocation): call is Exclude<ToolInvocation, ModelToolCall> {
   return "tool" in call && typeof call.tool === "string";
+}
+
+function toText(content: ModelResponse["content"]): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  const parts: readonly unknown[] = content;
+  return parts.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }
 
 function parseArguments(text: string | undefined): Open | undefined {
