@@ -23,6 +23,7 @@ import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
 import { serveStdioCases } from "./serve-stdio.cases.ts";
+import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { turnCases } from "./turn.cases.ts";
@@ -54,6 +55,7 @@ export const cases: readonly Case[] = [
   ...stdioWriteCases,
   ...stdioProcessCases,
   ...serveStdioCases,
+  ...signingCases,
   ...messageCases,
   ...batchCases,
   ...bodyCases,
