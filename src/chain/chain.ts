@@ -1,4 +1,4 @@
-import { HookCallError } from "../errors.ts";
+import { HookCallError, type NoVerdictKind } from "../errors.ts";
 import { Current } from "./current.ts";
 import { Deadline } from "./deadline.ts";
 import { CallScope } from "./scope.ts";
@@ -23,16 +23,18 @@ export interface Judgement<P extends object, V> {
   readonly next?: P;
   /** Ends the chain with this verdict. */
   readonly halt?: V;
+  /** A part of the verdict that was not applied; the rest of it counts. */
+  readonly withheld?: { readonly kind: NoVerdictKind; readonly message: string };
 }
 
 /** The part of a chain that belongs to a hook system: how a reply is read and what it does. */
-export interface ChainRules<P extends object, V> {
+export interface ChainRules<P extends object, V, H extends ChainHook<P> = ChainHook<P>> {
   readonly point: string;
   /**
    * Reads a reply.
    * @throws {HookCallError} when the reply is not a verdict
    */
-  judge(reply: unknown, current: P, hook: ChainHook<P>): Judgement<P, V>;
+  judge(reply: unknown, current: P, hook: H): Judgement<P, V>;
 }
 
 /** Options of {@link runChain}. */
@@ -63,10 +65,10 @@ const monotonic = (): number => performance.now();
  * Calls hooks one after the other, each under its own deadline, and applies their verdicts. It never rejects: what
  * goes wrong in a hook is a record and, by the hook's failure policy, perhaps the end of the chain.
  */
-export async function runChain<P extends object, V>(
-  hooks: readonly ChainHook<P>[],
+export async function runChain<P extends object, V, H extends ChainHook<P>>(
+  hooks: readonly H[],
   input: Current<P>,
-  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V> },
+  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
 ): Promise<ChainOutcome<P, V>> {
   const deadline = new Deadline(now, signal);
   const records: HookRecord[] = [];
@@ -81,23 +83,27 @@ export async function runChain<P extends object, V>(
     let startedAtMs = now();
     for (const hook of hooks) {
       if (deadline.aborted) return end(true);
-      const step = { hook, current, rules, deadline, startedAtMs, now };
+      const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
+      const step = { hook, current, rules, deadline, scope, startedAtMs, now };
       // A synchronous hook is settled without a promise of its own.
       let judged = callHook(step);
       if (judged instanceof Promise) judged = await judged;
       const endedAtMs = now();
       const ms = endedAtMs - startedAtMs;
       startedAtMs = endedAtMs;
-      const base = { hook: hook.name, source: hook.source, point: rules.point };
+      const { attempt } = scope;
+      const base = { hook: hook.name, source: hook.source, point: rules.point, attempt };
       if ("kind" in judged) {
         const effect = deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
-        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt: 1 };
+        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms };
         records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
         if (deadline.aborted) return end(true);
         if (effect !== "continue") return { ...end(false), failure: { hook: hook.name, noVerdict: judged, effect } };
         continue;
       }
-      records.push({ ...base, outcome: judged.outcome, ms, attempt: 1 });
+      const { outcome, withheld } = judged;
+      const record = { ...base, outcome, ms };
+      records.push(withheld ? { ...record, kind: withheld.kind, error: withheld.message } : record);
       // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
       if (deadline.aborted) return end(true);
       if (judged.next !== undefined) current = new Current(judged.next);
@@ -109,20 +115,26 @@ export async function runChain<P extends object, V>(
   }
 }
 
-interface Step<P extends object, V> {
-  readonly hook: ChainHook<P>;
-  readonly current: Current<P>;
-  readonly rules: ChainRules<P, V>;
-  readonly deadline: Deadline;
+interface Timing {
+  readonly hook: { readonly timeoutMs: number };
   readonly startedAtMs: number;
   readonly now: () => number;
 }
 
+interface Step<P extends object, V, H extends ChainHook<P>> extends Timing {
+  readonly hook: H;
+  readonly current: Current<P>;
+  readonly rules: ChainRules<P, V, H>;
+  readonly deadline: Deadline;
+  readonly scope: CallScope;
+}
+
 type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
 
-function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise<Judged<P, V>> {
-  const { hook, current, startedAtMs, now, deadline } = step;
-  const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
+function callHook<P extends object, V, H extends ChainHook<P>>(
+  step: Step<P, V, H>,
+): Judged<P, V> | Promise<Judged<P, V>> {
+  const { hook, current, deadline, scope } = step;
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
@@ -137,17 +149,17 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
 }
 
 /** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
-function isLate<P extends object, V>({ hook, startedAtMs, now }: Step<P, V>): boolean {
+function isLate({ hook, startedAtMs, now }: Timing): boolean {
   return now() - startedAtMs >= hook.timeoutMs;
 }
 
-function toFailure<P extends object, V>(error: unknown, step: Step<P, V>): NoVerdict {
+function toFailure(error: unknown, timing: Timing): NoVerdict {
   const failure = toNoVerdict(error);
-  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(step)) return failure;
+  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(timing)) return failure;
   return toNoVerdict(new HookCallError("timeout", "no reply within the deadline", { cause: error }));
 }
 
-function judge<P extends object, V>(reply: unknown, step: Step<P, V>): Judged<P, V> {
+function judge<P extends object, V, H extends ChainHook<P>>(reply: unknown, step: Step<P, V, H>): Judged<P, V> {
   try {
     if (isLate(step)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
     return step.rules.judge(reply, step.current.value, step.hook);

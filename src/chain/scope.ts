@@ -2,6 +2,8 @@
 export class CallScope {
   /** When the call is cut, on the clock of {@link now}, in milliseconds. */
   readonly deadlineAtMs: number;
+  /** Which attempt the call is in, for its record; a transport that tries again counts it up. */
+  attempt = 1;
   readonly #now: () => number;
   #controller: AbortController | undefined;
   #onAbort: ((reason: unknown) => void) | undefined;

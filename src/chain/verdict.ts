@@ -29,6 +29,7 @@ export interface HookRecord {
   readonly point: string;
   /** The verdict's name, such as `continue` or `deny_tool`, or `no_verdict`. */
   readonly outcome: string;
+  /** Why there was no verdict; beside a verdict, why a part of it was not applied. */
   readonly kind?: NoVerdictKind;
   /** What happened, for people; only with `kind`. At most 300 characters. */
   readonly error?: string;

@@ -33,9 +33,9 @@ export function toHookPoint(method: string): HookPoint | undefined {
   return isHookPoint(point) ? point : undefined;
 }
 
-/** The params of `hook.hello`, as JSON text. */
-export function encodeHello(name: string, modes: readonly HookMode[]): string {
-  return JSON.stringify({ name, version: PROTOCOL_VERSION, modes });
+/** The params of `hook.hello`, as JSON text; with the transport's name where the hook is told of it. */
+export function encodeHello(name: string, modes: readonly HookMode[], transport?: string): string {
+  return JSON.stringify({ name, version: PROTOCOL_VERSION, modes, transport });
 }
 
 /**
@@ -63,12 +63,12 @@ export function toModes(points: ReadonlySet<HookPoint>, observes: boolean): read
  * Encodes a payload as the params of a hook call.
  * @throws {HookCallError} `unencodable` when JSON cannot hold it
  */
-export const encodePayload: Encode<Origin> = (payload) => stringify(toWirePayload(payload));
+export const encodePayload: Encode<Origin> = (payload) => encodeJson(toWirePayload(payload));
 
-const encodeEvent: Encode<HookEvent> = (event) => stringify(event);
+const encodeEvent: Encode<HookEvent> = (event) => encodeJson(event);
 
 const encodeRuntimeEvent: Encode<HookEvent> = ({ Kind, Time, Meta, Payload }) =>
-  stringify({
+  encodeJson({
     id: crypto.randomUUID(),
     kind: toRuntimeKind(Kind),
     time: Time,
@@ -90,7 +90,11 @@ function originOf(payload: unknown): { readonly channel?: unknown; readonly chat
   return { channel: payload["Channel"], chat_id: payload["ChatID"] };
 }
 
-function stringify(value: unknown): string {
+/**
+ * Writes a value as JSON text.
+ * @throws {HookCallError} `unencodable` when JSON cannot hold it
+ */
+export function encodeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {

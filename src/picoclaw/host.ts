@@ -64,7 +64,10 @@ export interface ApprovalDecision {
   readonly [key: string]: unknown;
 }
 
-/** before_tool and, unless that ended it, approve_tool in one: run `call` only when `approved` and not responded. */
+/**
+ * before_tool and, unless that ended it, approve_tool in one: run `call` only when `approved` and not responded. An answer
+ * in the tool's place that had to be approved and was not is left out, and the action is `continue`.
+ */
 export interface ToolCheckDecision extends ToolCallDecision {
   /** Whether the call may go on: a responded one may, a denied or aborted one may not. */
   readonly approved: boolean;

@@ -20,6 +20,14 @@ export {
   toModes,
 } from "./codec.ts";
 export {
+  createGreeting,
+  DIALECT_NAMES,
+  type DialectName,
+  DIALECTS,
+  type GreetingOptions,
+  type HookGreeting,
+} from "./dialect.ts";
+export {
   createEventFilter,
   EVENT_KINDS,
   type EventFilter,
@@ -75,6 +83,7 @@ export type {
 export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./point.ts";
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
-export { createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
+export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
+export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
 export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";
 export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";

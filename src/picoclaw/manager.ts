@@ -1,5 +1,4 @@
 import {
-  type ChainHook,
   type ChainOutcome,
   type ChainRules,
   compareRank,
@@ -32,6 +31,7 @@ import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCa
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
 import type { HookPort } from "./port.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
+import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
 
 /** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
 export interface HookTimeouts {
@@ -55,7 +55,7 @@ export interface HookManagerOptions {
 }
 
 /** Options of {@link HookManager.mount}. */
-export interface MountOptions {
+export interface MountOptions extends TrustOptions {
   /** Unique among all hooks; a hook of the same name is closed and replaced. */
   readonly name: string;
   /** Lower runs first, inside the hook's group. @default 0 */
@@ -100,17 +100,18 @@ export class HookManager implements HookHost {
 
   /**
    * Adds a hook. Calls that are under way do not see it.
-   * @throws {TypeError} when the name is empty, the hook is missing or the priority is not a number
+   * @throws {TypeError} when the name is empty, the hook is missing, the priority is not a number or a grant is unknown
    * @throws {HookgateError} `ERR_CLOSED` after {@link HookManager.close}
    */
-  async mount(hook: Hook | HookPort, { name, priority = 0 }: MountOptions): Promise<void> {
+  async mount(hook: Hook | HookPort, options: MountOptions): Promise<void> {
+    const { name, priority = 0 } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", `cannot mount hook "${name}": the manager is closed`);
     if (typeof name !== "string" || name === "") throw new TypeError("mount: name must not be empty");
     if (typeof hook !== "object" || hook === null) throw new TypeError(`mount: hook "${name}" is missing`);
     if (!Number.isFinite(priority)) throw new TypeError(`mount: priority of hook "${name}" must be a number`);
     const port = isPort(hook) ? hook : createLocalPort(hook, { log: this.#log });
     const previous = this.#mounted.get(name);
-    this.#mounted.set(name, this.#toMounted(port, { name, priority }));
+    this.#mounted.set(name, this.#toMounted(port, { ...options, priority }));
     this.#foreignReported.delete(name);
     this.#chains = {};
     await previous?.close();
@@ -162,9 +163,14 @@ export class HookManager implements HookHost {
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
-    const decision = await this.beforeTool(call, options);
-    if (decision.action !== "continue") return toToolCheck(decision, undefined);
-    return toToolCheck(decision, await this.approveTool(decision.call, options));
+    const hooks = this.#chain("before_tool");
+    const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
+    const decision = { ...toToolDecision(outcome), call: outcome.current.value };
+    const responder = hooks.find(({ name }) => name === outcome.halt?.hook);
+    const needsApproval =
+      decision.action === "continue" ||
+      (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
+    return toToolCheck(decision, needsApproval ? await this.approveTool(decision.call, options) : undefined);
   }
 
   emit(event: HostEvent): void {
@@ -193,14 +199,17 @@ export class HookManager implements HookHost {
     await this.#closing;
   }
 
-  #toMounted(port: HookPort, { name, priority }: Required<MountOptions>): MountedHook {
+  #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
+    const { name, priority } = options;
+    const trust = toTrust(port.source, options);
     const { observerMs, interceptorMs, approvalMs } = this.#timeouts;
     const ranked = { name, source: port.source, priority };
-    const chainHook = (point: HookPoint): ChainHook<Origin> => ({
+    const chainHook = (point: HookPoint): TrustedHook<Origin> => ({
       name,
       source: port.source,
       timeoutMs: point === "approve_tool" ? approvalMs : interceptorMs,
       policy: point === "approve_tool" ? failClosed : failOpen,
+      trust,
       call: (current, scope) => port.call(point, current, scope),
     });
     const observer: Observer | undefined = port.observes && {
@@ -213,7 +222,7 @@ export class HookManager implements HookHost {
     };
     const events =
       observer && new EventQueue(observer, { maxQueuedEvents: this.#maxQueuedEvents, log: this.#log, now: this.#now });
-    return new MountedHook({ ranked, port, chainHook, events, log: this.#log });
+    return new MountedHook({ ranked, port, trust, chainHook, events, log: this.#log });
   }
 
   #ordered(): readonly MountedHook[] {
@@ -238,10 +247,10 @@ export class HookManager implements HookHost {
   async #run<P extends Origin, V>(
     chain: readonly MountedChainHook[],
     input: Current<P>,
-    { rules, signal }: { readonly rules: ChainRules<P, V>; readonly signal: AbortSignal | undefined },
+    { rules, signal }: { readonly rules: ChainRules<P, V, TrustedHook<P>>; readonly signal: AbortSignal | undefined },
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const outcome = await runChain<P, V>(chain, input, { rules, signal, now: this.#now });
+    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, { rules, signal, now: this.#now });
     // One record for each hook that was called: not by name, for another hook may have that by now.
     for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
     if (outcome.aborted) {

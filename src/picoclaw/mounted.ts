@@ -1,15 +1,18 @@
-import type { ChainHook, HookRecord, Ranked } from "../chain/index.ts";
+import type { HookRecord, Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { EventQueue } from "./fan-out.ts";
 import type { Origin } from "./payload.ts";
 import { HOOK_POINTS, type HookPoint } from "./point.ts";
 import type { HookPort, PortStatus } from "./port.ts";
+import type { HookGrant, Trust, TrustedHook } from "./trust.ts";
 
 /** What is known of a mounted hook. */
 export interface MountedHookStatus extends Ranked, PortStatus {
   readonly points: readonly HookPoint[];
   readonly observes: boolean;
+  readonly grants: readonly HookGrant[];
+  readonly respond_requires_approval: boolean;
   readonly calls: number;
   readonly verdicts: number;
   /** How many calls yielded no verdict, by kind. */
@@ -21,7 +24,7 @@ export interface MountedHookStatus extends Ranked, PortStatus {
 }
 
 /** A hook as the chain of a point calls it, and whose it is. */
-export interface MountedChainHook extends ChainHook<Origin> {
+export interface MountedChainHook extends TrustedHook<Origin> {
   readonly mounted: MountedHook;
 }
 
@@ -29,7 +32,8 @@ export interface MountedChainHook extends ChainHook<Origin> {
 export interface MountedHookParts {
   readonly ranked: Ranked;
   readonly port: HookPort;
-  readonly chainHook: (point: HookPoint) => ChainHook<Origin>;
+  readonly trust: Trust;
+  readonly chainHook: (point: HookPoint) => TrustedHook<Origin>;
   readonly events: EventQueue | undefined;
   readonly log: Log;
 }
@@ -39,6 +43,7 @@ export class MountedHook {
   readonly ranked: Ranked;
   readonly port: HookPort;
   readonly events: EventQueue | undefined;
+  readonly #trust: Trust;
   readonly #log: Log;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
   readonly #noVerdicts: Partial<Record<NoVerdictKind, number>> = {};
@@ -47,8 +52,9 @@ export class MountedHook {
   #failedOpenCount = 0;
   #lastFiredAtMs: number | undefined;
 
-  constructor({ ranked, port, chainHook, events, log }: MountedHookParts) {
+  constructor({ ranked, port, trust, chainHook, events, log }: MountedHookParts) {
     this.ranked = ranked;
+    this.#trust = trust;
     this.port = port;
     this.events = events;
     this.#log = log;
@@ -60,11 +66,14 @@ export class MountedHook {
     return this.#chainHooks.get(point);
   }
 
-  count({ kind, failed_open, point, error }: HookRecord): void {
+  count({ outcome, kind, failed_open, point, error }: HookRecord): void {
     this.#callCount += 1;
     this.#lastFiredAtMs = Date.now();
-    if (kind === undefined) {
+    if (outcome !== "no_verdict" || kind === undefined) {
       this.#verdictCount += 1;
+      if (kind !== undefined) {
+        this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
+      }
       return;
     }
     this.#noVerdicts[kind] = (this.#noVerdicts[kind] ?? 0) + 1;
@@ -79,6 +88,8 @@ export class MountedHook {
       ...this.port.status(),
       points: HOOK_POINTS.filter((point) => this.#chainHooks.has(point)),
       observes: this.events !== undefined,
+      grants: [...this.#trust.grants],
+      respond_requires_approval: this.#trust.respondRequiresApproval,
       calls: this.#callCount,
       verdicts: this.#verdictCount,
       no_verdicts: { ...this.#noVerdicts },

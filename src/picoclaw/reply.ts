@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import {
   assertDepth,
-  type ChainHook,
   type ChainRules,
   IN_PROCESS,
   isJsonObject,
@@ -14,6 +13,7 @@ import { HookCallError } from "../errors.ts";
 import { toChangedField, toToolResult } from "./normalize.ts";
 import { fieldSchemas, type Origin, type ToolApproval, type ToolResult, toolResultSchema } from "./payload.ts";
 import type { ChangeableField, HookAction, InterceptorSpec } from "./point.ts";
+import { type TrustedHook, withholdUngranted } from "./trust.ts";
 
 /** The verdict of an interceptor that ended the chain. */
 export interface InterceptorHalt {
@@ -35,14 +35,14 @@ export type OnForeignKeys = (hook: string, keys: readonly string[]) => void;
 /** How interceptors' replies are read at one point, whatever its payload. */
 export interface InterceptorRules {
   readonly point: string;
-  judge<P extends Origin>(reply: unknown, current: P, hook: ChainHook<P>): Judgement<P, InterceptorHalt>;
+  judge<P extends Origin>(reply: unknown, current: P, hook: TrustedHook<P>): Judgement<P, InterceptorHalt>;
 }
 
 /** Builds the {@link InterceptorRules} of a point. */
 export function createInterceptorRules(spec: InterceptorSpec, onForeignKeys: OnForeignKeys): InterceptorRules {
   return {
     point: spec.point,
-    judge<P extends Origin>(reply: unknown, current: P, hook: ChainHook<P>): Judgement<P, InterceptorHalt> {
+    judge<P extends Origin>(reply: unknown, current: P, hook: TrustedHook<P>): Judgement<P, InterceptorHalt> {
       if (reply === undefined || reply === null) return { outcome: "continue" };
       const fields = toFields(reply, "the result");
       const action = readString(fields["action"], "action") || "continue";
@@ -60,7 +60,7 @@ export function createInterceptorRules(spec: InterceptorSpec, onForeignKeys: OnF
         if (inside !== undefined) onForeignKeys(hook.name, inside);
       }
       const next = merge(payload, { spec, current, hook });
-      return next === current ? { outcome: "continue" } : { outcome: "modify", next };
+      return spec.point === "before_llm" ? judgeRequest(next, current, hook) : toChange(next, current);
     },
   };
 }
@@ -88,10 +88,26 @@ export function createApprovalRules(onForeignKeys: OnForeignKeys): ChainRules<To
 interface Site<P extends Origin> {
   readonly spec: InterceptorSpec;
   readonly current: P;
-  readonly hook: ChainHook<P>;
+  readonly hook: TrustedHook<P>;
+}
+
+function toChange<P extends Origin>(next: P, current: P): Judgement<P, InterceptorHalt> {
+  return next === current ? { outcome: "continue" } : { outcome: "modify", next };
+}
+
+/** A model request loses only what was not granted; the rest of the reply counts. */
+function judgeRequest<P extends Origin>(changed: P, current: P, hook: TrustedHook<P>): Judgement<P, InterceptorHalt> {
+  if (changed === current) return { outcome: "continue" };
+  const { next, missing } = withholdUngranted(changed, current, hook.trust.grants);
+  if (missing.length === 0) return toChange(next, current);
+  const message = `put back, for the hook has no grant for it: ${missing.join(", ")}`;
+  return { ...toChange(next, current), withheld: { kind: "not_granted", message } };
 }
 
 function respond<P extends Origin>(fields: JsonObject, reason: string, site: Site<P>): Judgement<P, InterceptorHalt> {
+  if (!site.hook.trust.grants.has("respond")) {
+    throw new HookCallError("not_granted", "the hook has no grant to respond in a tool's place");
+  }
   const call = unwrap(fields["call"], site.spec);
   const given = fields["result"] ?? call?.["hook_result"];
   if (given === undefined || given === null) {

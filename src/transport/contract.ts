@@ -6,6 +6,8 @@ export interface TransportScope {
   readonly signal: AbortSignal;
   /** Calls `listener` once when the call is cut; cheaper than {@link TransportScope.signal}. One listener at most. */
   onAbort(listener: (reason: unknown) => void): void;
+  /** Which attempt the call is in, for its record; a transport that tries again counts it up. */
+  attempt?: number;
 }
 
 /** One JSON-RPC message to a hook. */
@@ -14,6 +16,11 @@ export interface OutgoingMessage {
   readonly method: string;
   /** The params as JSON text, encoded once for all the hooks of a chain that see the same payload. */
   readonly params: string;
+  /**
+   * What `params` was made of. A transport may keep what it derives from the params by this object, for the next hook
+   * that is sent the same.
+   */
+  readonly payload?: object;
 }
 
 /**
@@ -31,6 +38,12 @@ export interface TransportStatus {
   readonly restartCount: number;
   /** How many of its messages were dropped because they could not be read or matched no call. */
   readonly droppedLines?: number;
+  /** How many events were delivered, where they are sent in batches. */
+  readonly deliveredEvents?: number;
+  /** How many events were not delivered, where they are sent in batches. */
+  readonly droppedEvents?: number;
+  /** Whether calls are refused for a while because the last ones gave no verdict. */
+  readonly circuitOpen?: boolean;
   /** The operating system's process id, where there is one. */
   readonly pid?: number;
 }

@@ -26,6 +26,15 @@ import { serveStdioCases } from "./serve-stdio.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
+import { dialectCases } from "./dialect.cases.ts";
+import { httpEventCases } from "./http-event.cases.ts";
+import { httpHelloCases } from "./http-hello.cases.ts";
+import { httpLimitCases } from "./http-limit.cases.ts";
+import { httpReplyCases } from "./http-reply.cases.ts";
+import { httpRetryCases } from "./http-retry.cases.ts";
+import { httpUrlCases } from "./http-url.cases.ts";
+import { httpCases } from "./http.cases.ts";
+import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
@@ -66,4 +75,13 @@ export const cases: readonly Case[] = [
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
+  ...httpCases,
+  ...httpReplyCases,
+  ...httpRetryCases,
+  ...httpHelloCases,
+  ...httpLimitCases,
+  ...httpEventCases,
+  ...httpUrlCases,
+  ...trustCases,
+  ...dialectCases,
 ];

@@ -1,0 +1,82 @@
+import type { Log } from "../log.ts";
+
+/** What hookgate calls itself; a test keeps it equal to the manifest. */
+export const USER_AGENT = "hookgate/0.1.0";
+
+/** Headers that are the transport's own, the signature's, or the connection's. */
+const RESERVED: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "hook-signature",
+  "hook-timeout-ms",
+  "host",
+  "idempotency-key",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "traceparent",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent",
+  "webhook-id",
+  "webhook-signature",
+  "webhook-timestamp",
+]);
+
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * The headers that every request to a hook has. A configured one never replaces one of ours: it is left out, and the log
+ * says so.
+ * @throws {TypeError} when a name or a value cannot be a header; it names the header and never shows the value
+ */
+export function createFixedHeaders(
+  extra: Readonly<Record<string, string>>,
+  { hook, log }: { readonly hook: string; readonly log: Log },
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const [given, value] of Object.entries(extra)) {
+    const name = given.toLowerCase();
+    if (!NAME.test(name)) throw new TypeError(`headers: ${JSON.stringify(given)} is not a header name`);
+    if (typeof value !== "string" || !VALUE.test(value)) {
+      throw new TypeError(`headers: the value of ${JSON.stringify(given)} is not a header value`);
+    }
+    if (RESERVED.has(name)) log.warn("a configured header is not sent: it is hookgate's own", { hook, header: name });
+    else headers[name] = value;
+  }
+  return {
+    ...headers,
+    accept: "application/json",
+    "accept-encoding": "identity",
+    "content-type": "application/json",
+    "user-agent": USER_AGENT,
+  };
+}
+
+/** What differs from request to request. */
+export interface RequestMark {
+  /** The call's id, a UUID; the same on a retry. */
+  readonly id: string;
+  /** What is left of the deadline, in milliseconds. */
+  readonly remainingMs: number;
+}
+
+/**
+ * The headers that differ from request to request. The trace is named after the call's id, so that the logs of both sides
+ * can be matched.
+ * @see {@link https://www.w3.org/TR/trace-context/#traceparent-header}
+ */
+export function createRequestHeaders({ id, remainingMs }: RequestMark): Readonly<Record<string, string>> {
+  const trace = id.replaceAll("-", "");
+  // The time makes the first half of the id; the second is random, and so is not all zeros.
+  const headers = { "idempotency-key": id, traceparent: `00-${trace}-${trace.slice(16)}-01` };
+  if (!Number.isFinite(remainingMs)) return headers;
+  return { ...headers, "hook-timeout-ms": String(Math.max(1, Math.floor(remainingMs))) };
+}
