@@ -7,6 +7,7 @@ import { createThumbprint, toPublicJwk } from "./jwk.ts";
 import type { Jwks, PrivateJwk, PublicJwk, PublishedJwk, SignatureAlgorithm } from "./jwk.ts";
 import { parseCompact } from "./jws.ts";
 import type { CompactJws } from "./jws.ts";
+import { isOnP256 } from "./p256.ts";
 
 /** The `typ` of a signed message; a request never passes for a reply. */
 export type TokenType = "hook-request+jwt" | "hook-reply+jwt";
@@ -146,6 +147,7 @@ export interface KeyOptions {
 }
 
 async function importVerificationKey(jwk: PublicJwk, port: CryptoPort): Promise<VerificationKey> {
+  if (jwk.kty === "EC" && !isOnP256(jwk)) throw new TypeError("the point is not on the curve");
   const verify = port.asymmetric ? verifyBytes(port.asymmetric.verifier(jwk)) : await verifyJose(jwk);
   return Object.freeze({ kid: await createThumbprint(jwk), algs: ALGS[jwk.alg], verify });
 }

@@ -8,7 +8,8 @@ export interface ReplayStore {
    * @param key - Up to 2 KiB; opaque.
    * @param expiresAtMs - Milliseconds since the epoch until which the key must be kept.
    * @returns true when the key was not there, false when it was and has not expired.
-   * @throws when the store cannot tell; the message is refused then.
+   * @throws when the store cannot tell, and when `expiresAtMs` has passed by its own clock: it would remember nothing, so
+   * two clocks that are far apart would let every replay through. The message is refused then.
    */
   insert(key: string, expiresAtMs: number): MaybePromise<boolean>;
 }
@@ -22,7 +23,7 @@ export interface MemoryReplayStoreOptions {
    * `@default` 524288
    */
   readonly maxKeys?: number | undefined;
-  /** Milliseconds since the epoch. `@default` `Date.now` */
+  /** Milliseconds since the epoch; the verifier's own clock. `@default` `Date.now` */
   readonly now?: (() => number) | undefined;
 }
 
@@ -44,6 +45,7 @@ class MemoryReplayStore implements ReplayStore {
 
   insert(key: string, expiresAtMs: number): boolean {
     const now = this.#now();
+    if (!(expiresAtMs > now)) throw new HookgateError("ERR_OVERLOADED", "the replay store's clock is past the expiry");
     this.#sweep(now);
     const known = this.#expiries.get(key);
     if (known !== undefined && known > now) return false;
@@ -87,7 +89,7 @@ class MemoryReplayStore implements ReplayStore {
 
 /**
  * Makes a replay store in memory: exact within one process. Several processes or isolates behind one address need a
- * shared store, or a message counts once in each.
+ * shared store, or a message counts once in each. Its `insert` throws `ERR_OVERLOADED` when it is full of unexpired keys.
  * @throws {RangeError} when `maxKeys` is not a positive integer
  */
 export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}): ReplayStore {

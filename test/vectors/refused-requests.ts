@@ -205,6 +205,7 @@ function allClaims(): readonly Refused[] {
     ...withClaims("aud_mismatch", "no aud", { aud: undefined }),
     ...withClaims("time_malformed", "iat as a string", { iat: String(NOW) }),
     ...withClaims("time_malformed", "iat with a fraction", { iat: NOW + 0.5 }),
+    ...withClaims("time_malformed", "exp with a fraction", { exp: NOW + 60.5 }),
     ...withClaims("time_malformed", "no exp", { exp: undefined }),
     ...withClaims("time_malformed", "exp before iat", { exp: NOW - 1 }),
     ...withClaims("lifetime_too_long", "121 seconds", { exp: NOW + 121 }),
