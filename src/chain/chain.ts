@@ -91,24 +91,21 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
       const endedAtMs = now();
       const ms = endedAtMs - startedAtMs;
       startedAtMs = endedAtMs;
-      const base = { hook: hook.name, source: hook.source, point: rules.point };
       const { attempt } = scope;
+      const base = { hook: hook.name, source: hook.source, point: rules.point, attempt };
       if ("kind" in judged) {
-        const effect = judged.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
-        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt };
+        const effect = deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
+        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms };
         records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
         if (deadline.aborted) return end(true);
         if (effect !== "continue") return { ...end(false), failure: { hook: hook.name, noVerdict: judged, effect } };
         continue;
       }
       const { outcome, withheld } = judged;
-      records.push({
-        ...base,
-        outcome,
-        ...(withheld && { kind: withheld.kind, error: withheld.message }),
-        ms,
-        attempt,
-      });
+      const record = { ...base, outcome, ms };
+      records.push(withheld ? { ...record, kind: withheld.kind, error: withheld.message } : record);
+      // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
+      if (deadline.aborted) return end(true);
       if (judged.next !== undefined) current = new Current(judged.next);
       if (judged.halt !== undefined) return { ...end(false), halt: { hook: hook.name, verdict: judged.halt } };
     }
@@ -118,14 +115,18 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
   }
 }
 
-interface Step<P extends object, V, H extends ChainHook<P>> {
+interface Timing {
+  readonly hook: { readonly timeoutMs: number };
+  readonly startedAtMs: number;
+  readonly now: () => number;
+}
+
+interface Step<P extends object, V, H extends ChainHook<P>> extends Timing {
   readonly hook: H;
   readonly current: Current<P>;
   readonly rules: ChainRules<P, V, H>;
   readonly deadline: Deadline;
   readonly scope: CallScope;
-  readonly startedAtMs: number;
-  readonly now: () => number;
 }
 
 type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
@@ -137,22 +138,31 @@ function callHook<P extends object, V, H extends ChainHook<P>>(
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
-    return deadline.settle<Judged<P, V>>(reply, scope, { reply: (value) => judge(value, step), error: toNoVerdict });
+    // A native promise is taken as it is; of any other thenable this makes one that settles once and with a plain value.
+    return deadline.settle<Judged<P, V>>(Promise.resolve(reply), scope, {
+      reply: (value) => judge(value, step),
+      error: (error) => toFailure(error, step),
+    });
   } catch (error) {
-    return toNoVerdict(error);
+    return toFailure(error, step);
   }
 }
 
-function judge<P extends object, V, H extends ChainHook<P>>(
-  reply: unknown,
-  { hook, current, rules, startedAtMs, now }: Step<P, V, H>,
-): Judged<P, V> {
+/** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
+function isLate({ hook, startedAtMs, now }: Timing): boolean {
+  return now() - startedAtMs >= hook.timeoutMs;
+}
+
+function toFailure(error: unknown, timing: Timing): NoVerdict {
+  const failure = toNoVerdict(error);
+  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(timing)) return failure;
+  return toNoVerdict(new HookCallError("timeout", "no reply within the deadline", { cause: error }));
+}
+
+function judge<P extends object, V, H extends ChainHook<P>>(reply: unknown, step: Step<P, V, H>): Judged<P, V> {
   try {
-    // A hook that held the event loop past its deadline kept the timer from firing; its reply is late all the same.
-    if (now() - startedAtMs >= hook.timeoutMs) {
-      return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
-    }
-    return rules.judge(reply, current.value, hook);
+    if (isLate(step)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
+    return step.rules.judge(reply, step.current.value, step.hook);
   } catch (error) {
     return toNoVerdict(error);
   }

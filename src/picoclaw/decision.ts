@@ -48,15 +48,14 @@ export function toApprovalDecision({
 /** before_tool's decision and, where there was one, approve_tool's as one. */
 export function toToolCheck(decision: ToolCallDecision, approval: ApprovalDecision | undefined): ToolCheckDecision {
   if (approval === undefined) return { ...decision, approved: decision.action === "respond" };
-  const { approved } = approval;
-  const reason = approved ? decision.reason : approval.reason;
   const trace = { id: decision.trace.id, records: [...decision.trace.records, ...approval.trace.records] };
   // What else an approver said comes along, but never in the place of what before_tool decided.
-  const check = { ...approval, ...decision, approved, reason, trace };
-  if (approved || decision.action !== "respond") return check;
+  const { approved, reason: why, result: _, ...said } = approval;
+  const reason = approved ? decision.reason : why;
+  if (approved || decision.action !== "respond") return { ...said, ...decision, approved, reason, trace };
   // A host that looks at the action first must not find the answer that was refused.
-  const { result: _, ...refused } = check;
-  return { ...refused, action: "continue" };
+  const { result: _refused, ...rest } = decision;
+  return { ...said, ...rest, action: "continue", approved, reason, trace };
 }
 
 function toTrace(records: Trace["records"]): Trace {

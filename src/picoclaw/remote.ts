@@ -42,20 +42,22 @@ export interface RemotePortOptions {
  */
 export function createRemotePort(channel: HookChannel, options: RemotePortOptions): HookPort {
   const { source, points, observes, events = "hook.event", dialect = "picoclaw" } = options;
-  const { encode, encodeEvent, decode, points: known } = DIALECTS[dialect];
-  const unknown = [...points].find((point) => !known.has(point));
+  const form = DIALECTS[dialect];
+  const unknown = [...points].find((point) => !form.points.has(point));
   if (unknown !== undefined) throw new TypeError(`points: the dialect ${dialect} has no form for ${unknown}`);
-  const encodeNotified = encodeEvent(events);
+  const encodeEvent = form.encodeEvent(events);
   const method = dialect === "picoclaw" ? events : "hook.event";
   const call: HookPort["call"] = (point, current, scope) =>
-    channel.call({ method: toMethod(point), params: current.encode(encode), payload: current }, scope);
+    channel.call({ method: toMethod(point), params: current.encode(form.encode), payload: current }, scope);
   return {
     source,
     points,
     ...(observes === undefined ? {} : { observes }),
     call:
-      dialect === "picoclaw" ? call : async (point, current, scope) => decode(point, await call(point, current, scope)),
-    notify: (event, scope) => channel.notify({ method, params: event.encode(encodeNotified), payload: event }, scope),
+      dialect === "picoclaw"
+        ? call
+        : async (point, current, scope) => form.decode(point, await call(point, current, scope)),
+    notify: (event, scope) => channel.notify({ method, params: event.encode(encodeEvent), payload: event }, scope),
     status: () => channel.status(),
     ready: () => channel.ready(),
     close: () => channel.close(),

@@ -1,28 +1,52 @@
 /**
  * The base64url forms the signing modules need: strict, so that one value has one spelling.
- * Bytes go through jose's codec; short JSON texts take the engine's own `btoa` and `atob`, which are several times faster.
+ * Signing encodes and decodes a dozen short values a call, so this is written for those: several times faster than going
+ * through `btoa` for bytes, and through bytes for texts.
  * @see {@link https://www.rfc-editor.org/rfc/rfc4648#section-5}
  * @module
  */
-import { base64url } from "jose";
 
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const VALUES: Readonly<Uint8Array> = createValues();
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
 const NOT_ASCII = /[^\0-\x7f]/;
 const NOT_ASCII_UNITS = /[\x7f-\uffff]/g;
 const LAST_OF_TWO = "AQgw";
 const LAST_OF_THREE = "AEIMQUYcgkosw048";
 
-/** The base64url text of bytes, without padding. */
-export function toBase64Url(bytes: Uint8Array): string {
-  return base64url.encode(bytes);
+function createValues(): Uint8Array {
+  const values = new Uint8Array(128);
+  for (let value = 0; value < ALPHABET.length; value += 1) values[ALPHABET.charCodeAt(value)] = value;
+  return values;
 }
 
-/**
- * The bytes of a base64url text.
- * @throws {TypeError} when the text is not base64url; check {@link isCanonical} first where the text is a peer's
- */
+/** The base64url text of bytes, without padding. */
+export function toBase64Url(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 3) {
+    const bits = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+    text += ALPHABET.charAt(bits >> 18) + ALPHABET.charAt((bits >> 12) & 63);
+    if (at + 1 < bytes.length) text += ALPHABET.charAt((bits >> 6) & 63);
+    if (at + 2 < bytes.length) text += ALPHABET.charAt(bits & 63);
+  }
+  return text;
+}
+
+/** The bytes of a text that is base64url, without padding; what else is in it reads as zero bits. */
 export function fromBase64Url(text: string): Uint8Array {
-  return base64url.decode(text);
+  const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
+  let bits = 0;
+  let length = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    bits = (bits << 6) | (VALUES[text.charCodeAt(at)] ?? 0);
+    // Six bits come in, eight go out: of four characters the first completes nothing.
+    if ((at & 3) !== 0) {
+      bytes[length] = bits >> (6 - 2 * (at & 3));
+      length += 1;
+    }
+  }
+  return bytes;
 }
 
 /**
@@ -50,6 +74,13 @@ export function toAsciiJson(value: unknown): string {
     NOT_ASCII_UNITS,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+/** The bytes of an ASCII text, one for each character. */
+export function toAsciiBytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  encoder.encodeInto(text, bytes);
+  return bytes;
 }
 
 /** The base64url text of an ASCII text. */

@@ -1,6 +1,6 @@
 import { CompactSign, compactVerify, errors, importJWK } from "jose";
 import { HookgateError } from "../errors.ts";
-import { encodeAscii, fromBase64Url, toBase64Url } from "./base64url.ts";
+import { encodeAscii, fromBase64Url, toAsciiBytes, toBase64Url } from "./base64url.ts";
 import { isEqualBytes, webCrypto } from "./crypto.ts";
 import type { CryptoPort, Mac, MaybePromise, SignBytes, VerifyBytes } from "./crypto.ts";
 import { createThumbprint, toPublicJwk } from "./jwk.ts";
@@ -85,7 +85,7 @@ function prepareBytes(header: Header, sign: SignBytes): SignClaims {
   const prefix = `${encodeAscii(JSON.stringify(header))}.`;
   return async (claims) => {
     const input = prefix + encodeAscii(claims);
-    return `${input}.${toBase64Url(await sign(encoder.encode(input)))}`;
+    return `${input}.${toBase64Url(await sign(toAsciiBytes(input)))}`;
   };
 }
 
@@ -93,13 +93,13 @@ function verifyBytes(verify: VerifyBytes): VerificationKey["verify"] {
   return (jws) => {
     const signature = fromBase64Url(jws.signature);
     // A DER signature has another length; it must not reach a primitive that might take it.
-    return signature.length === SIGNATURE_BYTES && verify(signature, encoder.encode(jws.signingInput));
+    return signature.length === SIGNATURE_BYTES && verify(signature, toAsciiBytes(jws.signingInput));
   };
 }
 
 async function prepareJose(jwk: PrivateJwk): Promise<(header: Header) => SignClaims> {
   const key = await importJWK({ ...toPublicJwk(jwk), d: jwk.d }, jwk.alg);
-  return (header) => (claims) => new CompactSign(encoder.encode(claims)).setProtectedHeader({ ...header }).sign(key);
+  return (header) => (claims) => new CompactSign(toAsciiBytes(claims)).setProtectedHeader({ ...header }).sign(key);
 }
 
 async function verifyJose(jwk: PublicJwk): Promise<VerificationKey["verify"]> {
@@ -201,7 +201,7 @@ export function createVerificationKey(jwk: PublicJwk, options: KeyOptions = {}):
 }
 
 function verifyMac(mac: Mac): VerificationKey["verify"] {
-  return async (jws) => isEqualBytes(await mac(encoder.encode(jws.signingInput)), fromBase64Url(jws.signature));
+  return async (jws) => isEqualBytes(await mac(toAsciiBytes(jws.signingInput)), fromBase64Url(jws.signature));
 }
 
 function toHex(bytes: Uint8Array): string {

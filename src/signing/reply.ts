@@ -1,4 +1,4 @@
-import { toAsciiJson, toBase64Url } from "./base64url.ts";
+import { toAsciiBytes, toAsciiJson, toBase64Url } from "./base64url.ts";
 import { webCrypto } from "./crypto.ts";
 import type { CryptoPort } from "./crypto.ts";
 import type { SignatureAlgorithm } from "./jwk.ts";
@@ -60,10 +60,8 @@ export interface ReplySignerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-const encoder = new TextEncoder();
-
 async function createRequestHash(token: string, port: CryptoPort): Promise<string> {
-  return toBase64Url(await port.digest(encoder.encode(token)));
+  return toBase64Url(await port.digest(toAsciiBytes(token)));
 }
 
 /**
