@@ -1,6 +1,12 @@
+import { abortCases } from "./abort.cases.ts";
+import { approvalCases } from "./approvals.cases.ts";
 import type { Case } from "./case.ts";
-import { errorsCases } from "./errors.cases.ts";
+import { chainCases } from "./chain.cases.ts";
+import { changeCases } from "./changes.cases.ts";
+import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
+import { errorsCases } from "./errors.cases.ts";
+import { eventCases } from "./events.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -8,13 +14,51 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { isolationCases } from "./isolation.cases.ts";
+import { mountCases } from "./mount.cases.ts";
+import { oddValueCases } from "./odd-values.cases.ts";
+import { orderCases } from "./order.cases.ts";
+import { paramsCases } from "./params.cases.ts";
+import { payloadCases, wrapperCases } from "./payloads.cases.ts";
+import { pointCases } from "./points.cases.ts";
+import { queueCases } from "./queues.cases.ts";
+import { replyCases } from "./replies.cases.ts";
+import { respondCases } from "./respond.cases.ts";
+import { rpcCases } from "./rpc.cases.ts";
+import { serveStdioCases } from "./serve-stdio.cases.ts";
 import { signingCases } from "./signing.cases.ts";
+import { stdioProcessCases } from "./stdio-process.cases.ts";
+import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
 export const cases: readonly Case[] = [
   ...errorsCases,
+  ...orderCases,
+  ...mountCases,
+  ...pointCases,
+  ...chainCases,
+  ...respondCases,
+  ...replyCases,
+  ...approvalCases,
+  ...payloadCases,
+  ...wrapperCases,
+  ...changeCases,
+  ...isolationCases,
+  ...oddValueCases,
+  ...deadlineCases,
+  ...abortCases,
+  ...eventCases,
+  ...queueCases,
+  ...rpcCases,
+  ...paramsCases,
+  ...turnCases,
+  ...stdioReplyCases,
+  ...stdioFramingCases,
+  ...stdioWriteCases,
+  ...stdioProcessCases,
+  ...serveStdioCases,
   ...httpCases,
   ...httpReplyCases,
   ...httpRetryCases,
@@ -23,7 +67,6 @@ export const cases: readonly Case[] = [
   ...httpEventCases,
   ...httpUrlCases,
   ...signingCases,
-  ...turnCases,
   ...trustCases,
   ...dialectCases,
 ];
