@@ -97,14 +97,20 @@ interface Sink extends TextSink {
  */
 function createSink(writable: Writable): Sink {
   let onDrain: (() => void) | undefined;
-  writable.on("drain", () => {
+  const drain = (): void => {
     onDrain?.();
     onDrain = undefined;
-  });
+  };
+  writable.on("drain", drain);
   return {
     failed: new Promise((resolve) => {
-      writable.on("error", resolve);
-      writable.on("close", () => resolve(new Error("the pipe is closed")));
+      const fail = (cause: Error): void => {
+        resolve(cause);
+        // A web stream does not fail before the write under way is done.
+        drain();
+      };
+      writable.on("error", fail);
+      writable.on("close", () => fail(new Error("the pipe is closed")));
     }),
     write(chunk) {
       if (writable.write(chunk)) return undefined;

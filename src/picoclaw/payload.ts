@@ -30,7 +30,7 @@ export interface ModelToolCall extends Open {
 export interface Message extends Open {
   readonly role: string;
   /** Text, or an array of parts. */
-  readonly content?: unknown;
+  readonly content?: string | readonly unknown[] | null;
   readonly tool_calls?: readonly ModelToolCall[];
   readonly tool_call_id?: string;
 }
@@ -45,7 +45,7 @@ export interface ToolDefinition extends Open {
 /** What a model answered. */
 export interface ModelResponse extends Open {
   /** Text, or an array of parts. */
-  readonly content?: unknown;
+  readonly content?: string | readonly unknown[] | null;
   readonly tool_calls?: readonly ModelToolCall[];
   readonly finish_reason?: string;
   readonly usage?: Open;

@@ -3,6 +3,7 @@ import { approvalCases } from "./approvals.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
+import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
@@ -14,6 +15,10 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { batchCases, messageCases } from "./gateway.cases.ts";
+import { authCases, originCases } from "./gateway-access.cases.ts";
+import { bodyCases } from "./gateway-body.cases.ts";
+import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
@@ -69,4 +74,14 @@ export const cases: readonly Case[] = [
   ...signingCases,
   ...trustCases,
   ...dialectCases,
+  ...messageCases,
+  ...batchCases,
+  ...bodyCases,
+  ...authCases,
+  ...originCases,
+  ...limitCases,
+  ...pageCases,
+  ...noAnswerCases,
+  ...faultCases,
+  ...clientEventCases,
 ];
