@@ -6,6 +6,8 @@ import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
+import { endpointCases } from "./endpoint.cases.ts";
+import { endpointLifeCases } from "./endpoint-life.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
 import { eventCases } from "./events.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
@@ -72,6 +74,8 @@ export const cases: readonly Case[] = [
   ...httpEventCases,
   ...httpUrlCases,
   ...signingCases,
+  ...endpointCases,
+  ...endpointLifeCases,
   ...trustCases,
   ...dialectCases,
   ...messageCases,
