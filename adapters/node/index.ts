@@ -3,10 +3,19 @@
  * @module
  */
 
+export { createGuardedFetch } from "./agent-fetch.ts";
 export { hashBody } from "./body-hash.ts";
 export { type ChildProcessOptions, createSpawn } from "./child-process.ts";
 export { createNodeFetch, createNodeGatewayClient, type NodeFetch, type NodeGatewayClientOptions } from "./client.ts";
+export { nodeCrypto } from "./crypto.ts";
+export {
+  createNodeHookEndpoint,
+  type EndpointListener,
+  serveEndpoint,
+  type ServeEndpointOptions,
+} from "./serve-endpoint.ts";
 export type { GuardedAgentOptions, ResolveName } from "./guarded-agent.ts";
+export { connectHook, nodeHookPorts } from "./hook-ports.ts";
 export { createHttpExchange } from "./http-exchange.ts";
 export { type GatewayListener, serveGateway, type ServeGatewayOptions, type ServeTimeouts } from "./serve.ts";
 export { serveStdio, type ServeStdioOptions } from "./stdio.ts";

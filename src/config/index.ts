@@ -1,23 +1,37 @@
 export type { Environment } from "./interpolate.ts";
 export {
   createManagerFromConfig,
-  type CreateSpawn,
-  type HookCommand,
   type ManagerFromConfigOptions,
   type StartedHook,
   type StartedManager,
 } from "./manager.ts";
+export { createRemoteHook, openRemote, type OpenRemoteOptions, type RemoteHook } from "./open-remote.ts";
 export { nearestName } from "./nearest.ts";
 export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
+export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
+export {
+  type GatewayConfig,
+  type HostConfig,
+  type JwtAlgorithm,
+  type JwtConfig,
+  type Scope,
+  type TokenConfig,
+} from "./gateway-schema.ts";
+export {
+  type AlgorithmName,
+  type HttpConfig,
+  type ProcessConfig,
+  type RemoteConfig,
+  type SchemeName,
+  type ServiceConfig,
+  type StdioConfig,
+} from "./process-schema.ts";
+export { createGatewayKeys, createHookSignature, type SignatureContext } from "./signature.ts";
 export {
   type BuiltinConfig,
   type ConfigFile,
-  type GatewayConfig,
   type HookDefaults,
   type HooksConfig,
-  type ProcessConfig,
-  type Scope,
   toConfigJsonSchema,
-  type TokenConfig,
 } from "./schema.ts";

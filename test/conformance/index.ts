@@ -5,8 +5,11 @@ import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
-import { errorsCases } from "./errors.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
+import { endpointCases } from "./endpoint.cases.ts";
+import { endpointLifeCases } from "./endpoint-life.cases.ts";
+import { errorsCases } from "./errors.cases.ts";
+import { eventCases } from "./events.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -14,9 +17,6 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
-import { signingCases } from "./signing.cases.ts";
-import { trustCases } from "./trust.cases.ts";
-import { eventCases } from "./events.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
 import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
@@ -33,23 +33,15 @@ import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
 import { serveStdioCases } from "./serve-stdio.cases.ts";
+import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
+import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
 export const cases: readonly Case[] = [
   ...errorsCases,
-  ...httpCases,
-  ...httpReplyCases,
-  ...httpRetryCases,
-  ...httpHelloCases,
-  ...httpLimitCases,
-  ...httpEventCases,
-  ...httpUrlCases,
-  ...signingCases,
-  ...trustCases,
-  ...dialectCases,
   ...orderCases,
   ...mountCases,
   ...pointCases,
@@ -74,6 +66,18 @@ export const cases: readonly Case[] = [
   ...stdioWriteCases,
   ...stdioProcessCases,
   ...serveStdioCases,
+  ...httpCases,
+  ...httpReplyCases,
+  ...httpRetryCases,
+  ...httpHelloCases,
+  ...httpLimitCases,
+  ...httpEventCases,
+  ...httpUrlCases,
+  ...signingCases,
+  ...endpointCases,
+  ...endpointLifeCases,
+  ...trustCases,
+  ...dialectCases,
   ...messageCases,
   ...batchCases,
   ...bodyCases,
