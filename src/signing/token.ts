@@ -1,4 +1,4 @@
-import { decodeJsonObject } from "./base64url.ts";
+import { decodeJsonObject, toAsciiJson } from "./base64url.ts";
 import { parseCompact, parseProtectedHeader } from "./jws.ts";
 import type { SignatureAlgorithm } from "./jwk.ts";
 import type { KeySet } from "./key-set.ts";
@@ -89,11 +89,13 @@ export async function verifyToken(value: string | null | undefined, rules: Token
 
 /**
  * Checks a name that both sides configure: a gateway's id, an endpoint's name or its URL.
- * @throws {TypeError} when it is not a string of 1 to 1024 characters
+ * @throws {TypeError} when it is not a string of 1 to 1024 characters, where one that is not ASCII counts as six: with
+ * longer names a token could not stay under its 4096 characters
  */
 export function checkParty(option: string, value: string): string {
-  if (typeof value !== "string" || value.length < 1 || value.length > 1024) {
-    throw new TypeError(`${option} must be a string of 1 to 1024 characters, got ${typeof value}`);
+  const length = typeof value === "string" ? toAsciiJson(value).length - 2 : 0;
+  if (length < 1 || length > 1024) {
+    throw new TypeError(`${option} must be a string of 1 to 1024 characters of JSON in ASCII, got ${length}`);
   }
   return value;
 }

@@ -120,6 +120,27 @@ const forms: readonly Case[] = [
     },
   },
   {
+    id: "signing/the longest names still make a token that is accepted, and longer ones are refused at once",
+    source: "http.md 2: at most 4 KiB",
+    async run() {
+      const { key, keys } = await createSide("ES256");
+      const options = { issuer: "\u00e9".repeat(170), audience: "a".repeat(1024), now: () => NOW_MS };
+      const { token } = await createRequestSigner({ key, ...options }).sign({ method: "hook.before_tool", body: BODY });
+      const replay = createMemoryReplayStore({ now: () => NOW_MS });
+      equal(await reasonOf(received(createRequestVerifier({ keys, replay, ...options }), token)), "accepted");
+      for (const name of ["", "a".repeat(1025), "\u00e9".repeat(171)]) {
+        equal(
+          thrownBy(() => createRequestSigner({ key, ...options, issuer: name })),
+          "TypeError",
+        );
+        equal(
+          thrownBy(() => createRequestVerifier({ keys, replay, ...options, audience: name })),
+          "TypeError",
+        );
+      }
+    },
+  },
+  {
     id: "signing/each attempt has a jti of its own",
     source: "http.md 1: the signature and jti are fresh",
     async run() {
