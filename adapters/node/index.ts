@@ -5,6 +5,13 @@
 
 export { type ChildProcessOptions, createSpawn } from "./child-process.ts";
 export { createNodeFetch, createNodeGatewayClient, type NodeFetch, type NodeGatewayClientOptions } from "./client.ts";
+export { nodeCrypto } from "./crypto.ts";
+export {
+  createNodeHookEndpoint,
+  type EndpointListener,
+  serveEndpoint,
+  type ServeEndpointOptions,
+} from "./serve-endpoint.ts";
 export { type GatewayListener, serveGateway, type ServeGatewayOptions, type ServeTimeouts } from "./serve.ts";
 export { serveStdio, type ServeStdioOptions } from "./stdio.ts";
 export {

@@ -5,8 +5,18 @@ import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
+import { dialectCases } from "./dialect.cases.ts";
+import { endpointCases } from "./endpoint.cases.ts";
+import { endpointLifeCases } from "./endpoint-life.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
 import { eventCases } from "./events.cases.ts";
+import { httpEventCases } from "./http-event.cases.ts";
+import { httpHelloCases } from "./http-hello.cases.ts";
+import { httpLimitCases } from "./http-limit.cases.ts";
+import { httpReplyCases } from "./http-reply.cases.ts";
+import { httpRetryCases } from "./http-retry.cases.ts";
+import { httpUrlCases } from "./http-url.cases.ts";
+import { httpCases } from "./http.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
 import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
@@ -26,14 +36,6 @@ import { serveStdioCases } from "./serve-stdio.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
-import { dialectCases } from "./dialect.cases.ts";
-import { httpEventCases } from "./http-event.cases.ts";
-import { httpHelloCases } from "./http-hello.cases.ts";
-import { httpLimitCases } from "./http-limit.cases.ts";
-import { httpReplyCases } from "./http-reply.cases.ts";
-import { httpRetryCases } from "./http-retry.cases.ts";
-import { httpUrlCases } from "./http-url.cases.ts";
-import { httpCases } from "./http.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
@@ -64,7 +66,18 @@ export const cases: readonly Case[] = [
   ...stdioWriteCases,
   ...stdioProcessCases,
   ...serveStdioCases,
+  ...httpCases,
+  ...httpReplyCases,
+  ...httpRetryCases,
+  ...httpHelloCases,
+  ...httpLimitCases,
+  ...httpEventCases,
+  ...httpUrlCases,
   ...signingCases,
+  ...endpointCases,
+  ...endpointLifeCases,
+  ...trustCases,
+  ...dialectCases,
   ...messageCases,
   ...batchCases,
   ...bodyCases,
@@ -75,13 +88,4 @@ export const cases: readonly Case[] = [
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
-  ...httpCases,
-  ...httpReplyCases,
-  ...httpRetryCases,
-  ...httpHelloCases,
-  ...httpLimitCases,
-  ...httpEventCases,
-  ...httpUrlCases,
-  ...trustCases,
-  ...dialectCases,
 ];

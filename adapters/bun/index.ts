@@ -1,0 +1,6 @@
+/**
+ * hookgate on Bun.
+ * @module
+ */
+
+export { type EndpointListener, serveEndpoint, type ServeEndpointOptions } from "./endpoint.ts";
