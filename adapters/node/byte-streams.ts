@@ -1,6 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import type { Pipe, TextSink } from "../../src/lines/pipe.ts";
 
+/** What Node reads at once. */
+const FULL_CHUNK_BYTES = 65_536;
+
 /** Chunks that wait before the stream underneath is paused. A chunk is at most 64 KiB. */
 const QUEUED_CHUNKS = 16;
 
@@ -79,6 +82,11 @@ export function toNodePipe({ stdin, stdout }: { readonly stdin: Writable; readon
       };
       stdout.on("data", (bytes: Uint8Array) => {
         if (isOpen) listener.chunk(bytes);
+        if (bytes.length < FULL_CHUNK_BYTES) return;
+        // More is there already. Node would read on without looking at its timers, and a hook that floods its stdout
+        // would hold up the deadlines of all others.
+        stdout.pause();
+        setImmediate(() => stdout.resume());
       });
       stdout.on("end", () => close());
       stdout.on("close", () => close());

@@ -142,3 +142,4 @@ export {
   type Refusal,
   type RpcMethod,
 } from "../../src/index.ts";
+export { sha256 } from "./sha256.ts";

@@ -89,15 +89,27 @@ function shallowCopy(value: Container): Container {
 const INSPECT: symbol = Symbol.for("nodejs.util.inspect.custom");
 
 class ObjectStandIn {
+  readonly [STATE]: DraftState;
+
   constructor(state: DraftState) {
-    Object.defineProperty(this, INSPECT, { value: () => state.release(0), configurable: true });
+    this[STATE] = state;
+  }
+
+  [INSPECT](): unknown {
+    return this[STATE].release(0);
   }
 }
 
 class ArrayStandIn extends Array<unknown> {
+  readonly [STATE]: DraftState;
+
   constructor(state: DraftState) {
     super();
-    Object.defineProperty(this, INSPECT, { value: () => state.release(0), configurable: true });
+    this[STATE] = state;
+  }
+
+  [INSPECT](): unknown {
+    return this[STATE].release(0);
   }
 }
 

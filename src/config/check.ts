@@ -1,4 +1,7 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
+import { checkGateway } from "./check-gateway.ts";
+import { checkRemote, checkSharedSecrets } from "./check-remote.ts";
+import { entriesAt, type Entry, isListed, textAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
 import { type Finding, meant, toFindings } from "./problem.ts";
 
@@ -16,12 +19,14 @@ export interface CheckOptions {
 export function checkMeaning(root: unknown, options: CheckOptions): readonly Finding[] {
   const builtins = entriesAt(root, ["hooks", "builtins"]);
   const processes = entriesAt(root, ["hooks", "processes"]);
+  const loaded = processes.filter(isLoaded(root));
   return [
     ...[...builtins, ...processes].flatMap(([at]) => checkName(at)),
     ...builtins.filter(isLoaded(root)).flatMap(([at, entry]) => checkBuiltin(at, entry, options)),
-    ...processes.filter(isLoaded(root)).flatMap(([at, entry]) => checkProcess(at, entry)),
-    ...checkNamesApart(builtins.filter(isLoaded(root)), processes.filter(isLoaded(root))),
-    ...checkTokens(root),
+    ...loaded.flatMap((entry) => checkProcess(entry, root)),
+    ...checkSharedSecrets(loaded),
+    ...checkNamesApart(builtins.filter(isLoaded(root)), loaded),
+    ...checkGateway(root),
   ];
 }
 
@@ -34,16 +39,8 @@ export function isNeeded(root: unknown, path: JsonPath): boolean {
   return !isEntry || valueAt(root, [top, kind, name, "enabled"]) === true;
 }
 
-type Entry = readonly [at: JsonPath, entry: unknown];
-
 function isLoaded(root: unknown): (entry: Entry) => boolean {
   return ([at]) => isNeeded(root, at);
-}
-
-function entriesAt(root: unknown, at: JsonPath): readonly Entry[] {
-  const value = valueAt(root, at);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
-  return Object.entries(value).map(([name, entry]) => [[...at, name], entry]);
 }
 
 function checkName(at: JsonPath): readonly Finding[] {
@@ -63,22 +60,34 @@ function checkBuiltin(at: JsonPath, entry: unknown, { builtins, isFromEnvironmen
   return toFindings(error?.issues ?? [], { schema, value, base: [...at, "config"], isFromEnvironment });
 }
 
-function checkProcess(at: JsonPath, entry: unknown): readonly Finding[] {
+function checkProcess([at, entry]: Entry, root: unknown): readonly Finding[] {
   if (typeof entry !== "object" || entry === null) return [];
   const findings: Finding[] = [];
-  const command = valueAt(entry, ["command"]);
-  const program = valueAt(command, [0]) ?? "";
-  if ((command === undefined || Array.isArray(command)) && program === "") {
-    findings.push({ at: [...at, "command"], message: 'missing: the program to run, such as ["python3", "gate.py"]' });
-  }
-  const isEmpty = (key: string): boolean => {
-    const list = valueAt(entry, [key]);
-    return list === undefined || (Array.isArray(list) && list.length === 0);
-  };
-  if (isEmpty("observe") && isEmpty("intercept")) {
+  const transport = valueAt(entry, ["transport"]) ?? "stdio";
+  if (transport === "stdio") findings.push(...checkCommand(at, entry));
+  if (transport === "http" || transport === "service") findings.push(...checkRemote([at, entry], root));
+  if (isListed(entry, "observe", 0) && isListed(entry, "intercept", 0)) {
     findings.push({ at, message: 'the hook is never called: it has neither "observe" nor "intercept"' });
   }
-  return findings;
+  return [...findings, ...checkDialect([at, entry])];
+}
+
+function checkCommand(at: JsonPath, entry: object): readonly Finding[] {
+  const command = valueAt(entry, ["command"]);
+  const program = valueAt(command, [0]) ?? "";
+  if ((command !== undefined && !Array.isArray(command)) || program !== "") return [];
+  return [{ at: [...at, "command"], message: 'missing: the program to run, such as ["python3", "gate.py"]' }];
+}
+
+const DOCUMENTED: readonly unknown[] = ["before_tool", "approve_tool"];
+
+function checkDialect([at, entry]: Entry): readonly Finding[] {
+  const intercept = valueAt(entry, ["intercept"]);
+  if (textAt(entry, "dialect") !== "picoclaw-docs" || !Array.isArray(intercept)) return [];
+  return intercept.flatMap((point: unknown, index) => {
+    if (DOCUMENTED.includes(point)) return [];
+    return [{ at: [...at, "intercept", index], message: 'the dialect "picoclaw-docs" has no form for this point' }];
+  });
 }
 
 function checkNamesApart(builtins: readonly Entry[], processes: readonly Entry[]): readonly Finding[] {
@@ -86,18 +95,4 @@ function checkNamesApart(builtins: readonly Entry[], processes: readonly Entry[]
   return processes
     .filter(([at]) => names.has(at.at(-1)))
     .map(([at]) => ({ at, message: "a built-in hook has the same name; all hooks share one name space" }));
-}
-
-function checkTokens(root: unknown): readonly Finding[] {
-  const tokens = valueAt(root, ["gateway", "auth", "tokens"]);
-  if (!Array.isArray(tokens)) return [];
-  return ["name", "sha256"].flatMap((key) => {
-    const values = tokens.map((token: unknown) => String(valueAt(token, [key])));
-    // Hex digits are the same in either case; names are not.
-    const same = key === "sha256" ? values.map((value) => value.toLowerCase()) : values;
-    return same.flatMap((value, index) => {
-      if (value === "undefined" || same.indexOf(value) === index) return [];
-      return [{ at: ["gateway", "auth", "tokens", index, key], message: `another token has the same ${key}` }];
-    });
-  });
 }

@@ -11,13 +11,26 @@ export { nearestName } from "./nearest.ts";
 export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export {
+  type GatewayConfig,
+  type HostConfig,
+  type JwtAlgorithm,
+  type JwtConfig,
+  type Scope,
+  type TokenConfig,
+} from "./gateway-schema.ts";
+export {
+  type AlgorithmName,
+  type HttpConfig,
+  type ProcessConfig,
+  type RemoteConfig,
+  type SchemeName,
+  type ServiceConfig,
+  type StdioConfig,
+} from "./process-schema.ts";
+export {
   type BuiltinConfig,
   type ConfigFile,
-  type GatewayConfig,
   type HookDefaults,
   type HooksConfig,
-  type ProcessConfig,
-  type Scope,
   toConfigJsonSchema,
-  type TokenConfig,
 } from "./schema.ts";

@@ -17,7 +17,8 @@ import type { Spawn } from "../transport/spawn.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { formatPath } from "./path.ts";
 import { ConfigError } from "./problem.ts";
-import type { BuiltinConfig, ConfigFile, ProcessConfig } from "./schema.ts";
+import type { StdioConfig } from "./process-schema.ts";
+import type { BuiltinConfig, ConfigFile } from "./schema.ts";
 
 /** A process to run, as a config file says it. */
 export interface HookCommand {
@@ -94,7 +95,9 @@ export async function createManagerFromConfig(
   const manager = new HookManager({ timeouts, log, now });
   const builtins = await loadBuiltins(loadable(hooks, hooks.builtins), options);
   const started = await Promise.all(builtins.map((hook) => mount(hook, manager, now)));
-  const processes = loadable(hooks, hooks.processes).map(([name, entry]) => loadProcess(name, entry, options));
+  const processes = loadable(hooks, hooks.processes).flatMap(([name, entry]) =>
+    entry.transport === "stdio" ? [loadProcess(name, entry, options)] : [],
+  );
   started.push(...(await Promise.all(processes.map((hook) => mount(hook, manager, now)))));
   const order = manager.hooks().map(({ name }) => name);
   return { manager, started: started.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)) };
@@ -151,7 +154,7 @@ function createBuiltin(
 
 function loadProcess(
   name: string,
-  config: ProcessConfig,
+  config: StdioConfig,
   { spawn, log, now, baseDir }: ManagerFromConfigOptions,
 ): Loaded {
   const { command, dir, env, priority, observe, events, required, max_message_bytes: maxMessageBytes } = config;

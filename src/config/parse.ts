@@ -3,7 +3,7 @@ import { checkMeaning, isNeeded } from "./check.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
 import { type JsonDocument, readJson } from "./json.ts";
 import { toOwnPart } from "./own-part.ts";
-import { formatPath } from "./path.ts";
+import { formatPath, valueAt } from "./path.ts";
 import { ConfigError, type ConfigProblem, type Finding, toFindings } from "./problem.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
@@ -32,7 +32,8 @@ export function parseConfig(text: string, { env, builtins, file }: ParseConfigOp
     const { fault, line, column } = document;
     throw new ConfigError([{ path: "$", message: `not JSON: ${fault}`, line, column }], file);
   }
-  const { root, notes, findings } = toOwnPart(document.value);
+  const { root: own, notes, findings } = toOwnPart(document.value);
+  const root = withSigningKey(own, env);
   const filled = interpolate(root, { env, isNeeded: (path) => isNeeded(root, path) });
   const isFromEnvironment = (path: string): boolean => filled.fromEnvironment.has(path);
   const { data, error } = fileSchema.safeParse(filled.value);
@@ -44,6 +45,17 @@ export function parseConfig(text: string, { env, builtins, file }: ParseConfigOp
   const problems = [...toDuplicates(document), ...toProblems([...findings, ...filled.findings, ...others], document)];
   if (data === undefined || problems.length > 0) throw new ConfigError(problems.toSorted(byPlace), file);
   return { ...data, notes };
+}
+
+const SIGNING_KEY = "HOOKGATE_SIGNING_KEY";
+
+/** The gateway's key comes from the environment where the file has none. */
+function withSigningKey(root: unknown, env: Environment): unknown {
+  const gateway = valueAt(root, ["gateway"]) ?? {};
+  const isKeyless = typeof gateway === "object" && gateway !== null && !("signing_key" in gateway);
+  const isSet = Object.hasOwn(env, SIGNING_KEY) && (env[SIGNING_KEY] ?? "") !== "";
+  if (!isSet || !isKeyless || typeof root !== "object" || root === null || Array.isArray(root)) return root;
+  return { ...root, gateway: { ...gateway, signing_key: `\${env:${SIGNING_KEY}}` } };
 }
 
 function toDuplicates({ duplicates }: JsonDocument): readonly ConfigProblem[] {

@@ -67,8 +67,8 @@ export function toFindings(issues: readonly Issue[], site: ProblemSite): readonl
   });
 }
 
-function toUnknownKey(key: string, path: JsonPath, { schema, base = [] }: ProblemSite): Finding {
-  const allowed = knownKeys(schema, path);
+function toUnknownKey(key: string, path: JsonPath, { schema, value, base = [] }: ProblemSite): Finding {
+  const allowed = knownKeys(schema, path, value);
   return { at: [...base, ...path, key], message: "unknown key", allowed, ...meant(key, allowed) };
 }
 
@@ -77,11 +77,19 @@ function toFinding(issue: Issue, path: JsonPath, { value, base = [], isFromEnvir
   const given = valueAt(value, path);
   const isHidden = isSecret(at) || isFromEnvironment?.(formatPath(at)) === true;
   const found = { at, message: describe(issue, at, given), ...(isHidden ? {} : shown(given)) };
-  if (issue.code !== "invalid_value") return found;
-  const names = issue.values.map(String);
+  const names = namesOf(issue);
+  if (names === undefined) return found;
   // The dotted names of events are accepted too, but a list of both helps nobody.
   const allowed = names.filter((name) => !name.startsWith("agent."));
   return { ...found, allowed, ...(isHidden || typeof given !== "string" ? {} : meant(given, names)) };
+}
+
+/** What may stand in the place of the issue; undefined where that is not a list of names. */
+function namesOf(issue: Issue): readonly string[] | undefined {
+  if (issue.code === "invalid_value") return issue.values.map(String);
+  if (issue.code !== "invalid_union" || issue.discriminator === undefined) return undefined;
+  const options: unknown = Reflect.get(issue, "options");
+  return Array.isArray(options) ? options.filter((name) => typeof name === "string") : [];
 }
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -90,6 +98,12 @@ const NOUNS: Readonly<Record<string, string>> = {
   observe: "event",
   events: "form of events",
   scopes: "scope",
+};
+
+/** What may stand where more than one type may. */
+const CHOICES: Readonly<Record<string, string>> = {
+  secret: "expected a string, or a list of two of them",
+  key: "expected a JWK, as an object or as JSON text",
 };
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -107,7 +121,10 @@ function describe(issue: Issue, at: JsonPath, given: unknown): string {
   if (issue.code === "invalid_type") {
     return `${given === undefined ? "missing: " : ""}expected ${TYPES[issue.expected] ?? issue.expected}`;
   }
-  if (issue.code === "invalid_value") {
+  if (issue.code === "invalid_union" && issue.discriminator === undefined) {
+    return CHOICES[name === "secret" ? name : "key"] ?? issue.message;
+  }
+  if (issue.code === "invalid_value" || issue.code === "invalid_union") {
     if (given === "" && name === "observe") return 'an empty name stands for nothing; write "*" for every event';
     return `unknown ${NOUNS[name] ?? "value"}`;
   }
@@ -144,15 +161,28 @@ function isSecret(path: JsonPath): boolean {
   return SECRET_NAME.test(names.at(-1) ?? "") || names.slice(0, -1).some((name) => SECRET_PARENT.test(name));
 }
 
-function knownKeys(root: z.ZodType, path: JsonPath): readonly string[] {
-  let schema: unknown = unwrap(root);
-  for (const key of path) {
-    if (schema instanceof z.ZodObject) schema = unwrap(Reflect.get(schema.shape, key));
-    else if (schema instanceof z.ZodRecord) schema = unwrap(schema.valueType);
-    else if (schema instanceof z.ZodArray) schema = unwrap(schema.element);
+function knownKeys(root: z.ZodType, path: JsonPath, value: unknown): readonly string[] {
+  let schema: unknown = choose(root, value);
+  for (const [depth, key] of path.entries()) {
+    if (schema instanceof z.ZodObject) schema = Reflect.get(schema.shape, key);
+    else if (schema instanceof z.ZodRecord) schema = schema.valueType;
+    else if (schema instanceof z.ZodArray) schema = schema.element;
     else return [];
+    schema = choose(schema, valueAt(value, path.slice(0, depth + 1)));
   }
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** The schema without what is around it; of several the one that the value is meant to fit. */
+function choose(wrapped: unknown, value: unknown): unknown {
+  const schema = unwrap(wrapped);
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema;
+  const { options, discriminator } = schema.def;
+  const given = valueAt(value, [discriminator]);
+  return options.find((option) => {
+    const tag: unknown = option instanceof z.ZodObject ? Reflect.get(option.shape, discriminator) : undefined;
+    return tag instanceof z.ZodType && tag.safeParse(given).success;
+  });
 }
 
 function unwrap(schema: unknown): unknown {

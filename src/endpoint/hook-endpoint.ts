@@ -185,7 +185,9 @@ class EndpointServer {
   #logRefusal(error: unknown): void {
     if (isVerificationError(error)) {
       const { reason, kid, cause } = error;
-      this.#log.warn("a request was refused", { reason, kid, ...(cause instanceof Error && { error: cause.message }) });
+      const by = kid === undefined ? {} : { kid };
+      const why = cause instanceof Error ? { error: cause.message } : {};
+      this.#log.warn("a request was refused", { reason, ...by, ...why });
     } else if (error instanceof RefusedError) {
       this.#log.warn("a request was refused", { reason: error.message });
     } else {

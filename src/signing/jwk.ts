@@ -153,6 +153,18 @@ export function parseJwks(value: unknown): readonly PublicJwk[] {
   });
 }
 
+/**
+ * Reads one public key or a JWK Set of them, as an object or as its JSON text.
+ * @throws {HookgateError} `ERR_CONFIG` when it is neither, or no key in the set can be used
+ */
+export function parsePublicJwks(value: unknown): readonly PublicJwk[] {
+  const parsed = parseObject(value);
+  if (!Object.hasOwn(parsed, "keys")) return [parsePublicJwk(parsed)];
+  const jwks = parseJwks(parsed);
+  if (jwks.length === 0) throw invalid("the set holds no P-256 or Ed25519 public key");
+  return jwks;
+}
+
 /** The public half of a private key. */
 export function toPublicJwk(jwk: PrivateJwk | PublicJwk): PublicJwk {
   return jwk.kty === "EC"

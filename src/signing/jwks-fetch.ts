@@ -1,6 +1,4 @@
 import { HookgateError } from "../errors.ts";
-import { parseJwks } from "./jwk.ts";
-import type { PublicJwk } from "./jwk.ts";
 
 /** The host's fetch, as far as it is used. */
 export type JwksFetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -65,7 +63,7 @@ async function readBytes(response: Response, maxBodyBytes: number): Promise<Uint
   return bytes;
 }
 
-async function request(options: FetchJwksOptions, signal: AbortSignal): Promise<readonly PublicJwk[]> {
+async function request(options: FetchJwksOptions, signal: AbortSignal): Promise<string> {
   // "manual", since Workers throw on "error"; a redirect is then any status but 200.
   const response = await options.fetch(options.url, {
     redirect: "manual",
@@ -76,15 +74,16 @@ async function request(options: FetchJwksOptions, signal: AbortSignal): Promise<
     await response.body?.cancel();
     throw failed(`status ${response.status}`);
   }
-  return parseJwks(new TextDecoder().decode(await readBytes(response, options.maxBodyBytes)));
+  return new TextDecoder().decode(await readBytes(response, options.maxBodyBytes));
 }
 
 /**
  * Fetches a JWK Set once, without following redirects.
+ * @param parse - Reads the document, and throws `ERR_CONFIG` when it is none.
  * @throws {HookgateError} `ERR_CONFIG` when the URL does not answer with status 200 and a JWK Set, in time and size
  * @see {@link https://www.rfc-editor.org/rfc/rfc7517#section-5}
  */
-export async function fetchJwks(options: FetchJwksOptions): Promise<readonly PublicJwk[]> {
+export async function fetchJwks<T>(options: FetchJwksOptions, parse: (text: string) => T): Promise<T> {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   // The timer settles it, also where the host's fetch does not heed its signal.
@@ -96,7 +95,7 @@ export async function fetchJwks(options: FetchJwksOptions): Promise<readonly Pub
     }, options.timeoutMs);
   });
   try {
-    return await Promise.race([request(options, controller.signal), deadline]);
+    return parse(await Promise.race([request(options, controller.signal), deadline]));
   } catch (error) {
     if (error instanceof HookgateError) throw error;
     throw failed("the request failed", error);

@@ -1,15 +1,16 @@
 import { HookgateError } from "../errors.ts";
 import { silentLog } from "../log.ts";
 import type { Log } from "../log.ts";
+import { CachedDocument } from "./cached-document.ts";
+import type { CacheSettings } from "./cached-document.ts";
 import type { CryptoPort } from "./crypto.ts";
 import { fetchJwks, parseJwksUrl } from "./jwks-fetch.ts";
-import type { FetchJwksOptions, JwksFetch } from "./jwks-fetch.ts";
-import { createThumbprint } from "./jwk.ts";
+import type { JwksFetch } from "./jwks-fetch.ts";
+import { createThumbprint, parseJwks } from "./jwk.ts";
 import type { PublicJwk, SignatureAlgorithm } from "./jwk.ts";
 import type { KeySet } from "./key-set.ts";
 import { createVerificationKey } from "./keys.ts";
 import type { VerificationKey } from "./keys.ts";
-import { VerificationError } from "./verification-error.ts";
 
 /** Options of {@link createRemoteKeySet}. */
 export interface RemoteKeySetOptions {
@@ -62,125 +63,43 @@ export interface RemoteKeySet extends KeySet {
 }
 
 const ALGS: readonly SignatureAlgorithm[] = Object.freeze(["ES256", "EdDSA", "Ed25519"] as const);
-const FIRST_RETRY_MS = 1000;
-
-interface Settings {
-  readonly fetch: FetchJwksOptions;
-  readonly crypto: CryptoPort | undefined;
-  readonly now: () => number;
-  readonly maxAgeMs: number;
-  readonly maxStaleMs: number;
-  readonly cooldownMs: number;
-  readonly shareFetch: boolean;
-  readonly waitUntil: (fetching: Promise<void>) => void;
-  readonly log: Log;
-}
-
-interface Fetched {
-  readonly keys: ReadonlyMap<string, VerificationKey>;
-  readonly atMs: number;
-}
+type KeyMap = ReadonlyMap<string, VerificationKey>;
 
 class FetchedKeySet implements RemoteKeySet {
   readonly algs: readonly SignatureAlgorithm[] = ALGS;
-  readonly #settings: Settings;
-  #fetched: Fetched | undefined;
-  #fetching: Promise<void> | undefined;
-  #lastStartMs = Number.NEGATIVE_INFINITY;
-  #retryAtMs = Number.NEGATIVE_INFINITY;
-  #failures = 0;
+  readonly #crypto: CryptoPort | undefined;
+  readonly #cache: CachedDocument<KeyMap>;
 
-  constructor(settings: Settings) {
-    this.#settings = settings;
+  constructor(settings: CacheSettings, crypto: CryptoPort | undefined) {
+    this.#crypto = crypto;
+    this.#cache = new CachedDocument(settings, async (previous) =>
+      this.#import(await fetchJwks(settings.fetch, parseJwks), previous),
+    );
   }
 
-  async find(kid: string): Promise<VerificationKey | undefined> {
-    const { now, maxAgeMs } = this.#settings;
-    const age = this.#age(now());
-    if (age >= maxAgeMs) return this.#findRefreshed(kid);
-    const key = this.#fetched?.keys.get(kid);
-    const mayFetch = now() - this.#lastStartMs >= this.#settings.cooldownMs;
-    if (key === undefined) {
-      if (!mayFetch && this.#fetching === undefined) return undefined;
-      await this.#tryRefresh();
-      return this.#fetched?.keys.get(kid);
-    }
-    if (age >= maxAgeMs / 2 && mayFetch) this.#settings.waitUntil(this.#tryRefresh());
-    return key;
+  find(kid: string): Promise<VerificationKey | undefined> {
+    return this.#cache.find((keys) => keys.get(kid), kid);
   }
 
-  async refresh(): Promise<void> {
-    if (this.#fetching !== undefined) return this.#fetching;
-    const fetching = this.#fetch();
-    if (!this.#settings.shareFetch) return fetching;
-    this.#fetching = fetching;
-    try {
-      await fetching;
-    } finally {
-      this.#fetching = undefined;
-    }
+  refresh(): Promise<void> {
+    return this.#cache.refresh();
   }
 
-  /** Too old to use unless the URL does not answer; it is then not asked again for every message. */
-  async #findRefreshed(kid: string): Promise<VerificationKey | undefined> {
-    const { now, maxStaleMs, fetch } = this.#settings;
-    const nowMs = now();
-    // Another message has just asked: the keys there are serve the others until it knows.
-    const isAsking = this.#fetched !== undefined && nowMs - this.#lastStartMs < fetch.timeoutMs;
-    if (nowMs >= this.#retryAtMs && !isAsking) await this.#tryRefresh();
-    if (this.#age(now()) >= maxStaleMs) throw new VerificationError("keys_unavailable", { kid });
-    return this.#fetched?.keys.get(kid);
-  }
-
-  async #tryRefresh(): Promise<void> {
-    try {
-      await this.refresh();
-    } catch (error) {
-      if (!(error instanceof HookgateError)) throw error;
-      this.#warn(error);
-    }
-  }
-
-  async #fetch(): Promise<void> {
-    const { now, cooldownMs, fetch } = this.#settings;
-    const startMs = now();
-    this.#lastStartMs = startMs;
-    try {
-      const keys = await this.#import(await fetchJwks(fetch));
-      // A slow answer must not replace a later one.
-      if (this.#fetched === undefined || startMs >= this.#fetched.atMs) this.#fetched = { keys, atMs: startMs };
-      this.#failures = 0;
-      this.#retryAtMs = Number.NEGATIVE_INFINITY;
-    } catch (error) {
-      this.#retryAtMs = now() + Math.min(cooldownMs, FIRST_RETRY_MS * 2 ** this.#failures);
-      this.#failures += 1;
-      throw error;
-    }
-  }
-
-  async #import(jwks: readonly PublicJwk[]): Promise<ReadonlyMap<string, VerificationKey>> {
+  async #import(jwks: readonly PublicJwk[], previous: KeyMap | undefined): Promise<KeyMap> {
     const keys = new Map<string, VerificationKey>();
     for (const jwk of jwks) {
       const kid = await createThumbprint(jwk);
       try {
         // A key that was there stays imported: its id is its hash.
-        const known = this.#fetched?.keys.get(kid);
-        keys.set(kid, known ?? (await createVerificationKey(jwk, { crypto: this.#settings.crypto })));
+        const known = previous?.get(kid);
+        keys.set(kid, known ?? (await createVerificationKey(jwk, { crypto: this.#crypto })));
       } catch (error) {
         // One bad key must not take the good ones with it.
         if (!(error instanceof HookgateError)) throw error;
-        this.#warn(error);
+        this.#cache.warn(error);
       }
     }
     return keys;
-  }
-
-  #warn(error: HookgateError): void {
-    this.#settings.log.warn(error.message, { origin: new URL(this.#settings.fetch.url).origin });
-  }
-
-  #age(nowMs: number): number {
-    return this.#fetched === undefined ? Number.POSITIVE_INFINITY : nowMs - this.#fetched.atMs;
   }
 }
 
@@ -198,6 +117,28 @@ function leave(fetching: Promise<void>): void {
 }
 
 /**
+ * Checks the options and fills in the defaults.
+ * @throws {TypeError} {RangeError} as {@link createRemoteKeySet}
+ */
+export function toCacheSettings(options: RemoteKeySetOptions): CacheSettings {
+  return {
+    fetch: {
+      url: parseJwksUrl(options.url, options.sameOriginAs),
+      fetch: options.fetch,
+      timeoutMs: positive("timeoutMs", options.timeoutMs, 5000),
+      maxBodyBytes: positive("maxBodyBytes", options.maxBodyBytes, 65_536),
+    },
+    now: options.now ?? Date.now,
+    maxAgeMs: positive("maxAgeMs", options.maxAgeMs, 300_000),
+    maxStaleMs: positive("maxStaleMs", options.maxStaleMs, 86_400_000),
+    cooldownMs: positive("cooldownMs", options.cooldownMs, 30_000),
+    shareFetch: options.shareFetch ?? false,
+    waitUntil: options.waitUntil ?? leave,
+    log: options.log ?? silentLog,
+  };
+}
+
+/**
  * Makes a set of the keys a peer publishes. Nothing is fetched until a key is needed. A set that cannot be fetched is used
  * on from the cache; fetched keys, not the promises of them, are what calls share.
  * @throws {TypeError} when `url` is not https (or http on a loopback address), holds credentials, or is of another origin
@@ -206,20 +147,5 @@ function leave(fetching: Promise<void>): void {
  * @see {@link https://www.rfc-editor.org/rfc/rfc7517#section-5}
  */
 export function createRemoteKeySet(options: RemoteKeySetOptions): RemoteKeySet {
-  return new FetchedKeySet({
-    fetch: {
-      url: parseJwksUrl(options.url, options.sameOriginAs),
-      fetch: options.fetch,
-      timeoutMs: positive("timeoutMs", options.timeoutMs, 5000),
-      maxBodyBytes: positive("maxBodyBytes", options.maxBodyBytes, 65_536),
-    },
-    crypto: options.crypto,
-    now: options.now ?? Date.now,
-    maxAgeMs: positive("maxAgeMs", options.maxAgeMs, 300_000),
-    maxStaleMs: positive("maxStaleMs", options.maxStaleMs, 86_400_000),
-    cooldownMs: positive("cooldownMs", options.cooldownMs, 30_000),
-    shareFetch: options.shareFetch ?? false,
-    waitUntil: options.waitUntil ?? leave,
-    log: options.log ?? silentLog,
-  });
+  return new FetchedKeySet(toCacheSettings(options), options.crypto);
 }

@@ -54,13 +54,13 @@ describe("hookgate check", () => {
   });
 
   test("reports every problem of a config and starts nothing", async () => {
-    const processes = { gate: { enabled: true, transport: "http", command: ["touch", "started"], dir: "." } };
+    const processes = { gate: { enabled: true, transport: "tcp", command: ["touch", "started"], dir: "." } };
     const { code, stdout, stderr } = await check({ hooks: { processes }, gateway: { prot: 1 } });
     expect(stdout).toBe("");
     expect(stderr.split("\n")).toEqual([
       expect.stringMatching(/^error: hooks\.json:1:\d+ hooks\.processes\.gate: the hook is never called/),
       expect.stringMatching(
-        /^error: hooks\.json:1:\d+ hooks\.processes\.gate\.transport: unknown transport, got "http"/,
+        /^error: hooks\.json:1:\d+ hooks\.processes\.gate\.transport: unknown transport, got "tcp"/,
       ),
       expect.stringMatching(/^error: hooks\.json:1:\d+ gateway\.prot: unknown key; did you mean "port"\?/),
       "",

@@ -39,7 +39,7 @@ describe("a config that is not good", () => {
         path: "hooks.processes.gate.transport",
         message: "unknown transport",
         value: '"sdtio"',
-        allowed: ["stdio"],
+        allowed: ["stdio", "http", "service"],
         nearest: "stdio",
       },
     ],
@@ -102,6 +102,9 @@ describe("a config that is not good", () => {
           "required",
           "events",
           "max_message_bytes",
+          "dialect",
+          "respond_requires_approval",
+          "grants",
         ],
       },
     ],
@@ -205,7 +208,7 @@ describe("a config that is not good", () => {
     expect(found.map(({ path, message }) => `${path}: ${message}`)).toEqual([
       "gateway.port: expected at most 65535",
       "gateway.auth.tokens[0].scopes[0]: unknown scope",
-      "gateway.auth.tokens[1].name: another token has the same name",
+      "gateway.auth.tokens[1].name: another caller has the same name",
       "gateway.auth.tokens[1].sha256: another token has the same sha256",
       "gateway.auth.tokens[2].sha256: expected the SHA-256 of the token as 64 hex digits",
       "gateway.auth.tokens[2].scopes: must not be empty",
@@ -220,7 +223,7 @@ describe("a config that is not good", () => {
     const text = `{
   "hooks": {
     "processes": {
-      "gate": {"enabled": true, "transport": "http", "intercept": ["before_tool"]},
+      "gate": {"enabled": true, "transport": "htp", "intercept": ["before_tool"]},
       "spy": {"enabled": true, "command": ["spy"], "observe": ["nothing"]},
       "spy": {"enabled": true, "command": ["spy"]}
     }
@@ -228,8 +231,7 @@ describe("a config that is not good", () => {
   "gateway": {"port": "8787"}
 }`;
     expect(refused(text).message.split("\n")).toEqual([
-      expect.stringMatching(/^hooks\.json:4:15 hooks\.processes\.gate\.command: missing: the program to run/),
-      'hooks.json:4:46 hooks.processes.gate.transport: unknown transport, got "http" (expected one of: stdio)',
+      'hooks.json:4:46 hooks.processes.gate.transport: unknown transport, got "htp"; did you mean "http"? (expected one of: stdio, http, service)',
       "hooks.json:6:7 hooks.processes.spy: the key is there twice",
       expect.stringMatching(/^hooks\.json:6:14 hooks\.processes\.spy: the hook is never called/),
       'hooks.json:9:23 gateway.port: expected a number, got "8787"',

@@ -20,7 +20,7 @@ export const hook: Hook = defineHook({
   approveTool: ({ tool }) => ({ approved: tool === "read_file" }),
 });
 
-export const encoder: TextEncoder = new TextEncoder();
+export const encoder = new TextEncoder();
 const key = await createSecretKey(SECRET);
 
 export const signer: RequestSigner = createRequestSigner({ key, issuer: GATEWAY, audience: ENDPOINT_URL, now });
@@ -74,9 +74,9 @@ export function toBytes(body: string | Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** A request with these headers. */
-export function toRequest(body: string | Uint8Array, headers: HeadersInit = {}): Request {
+export function toRequest(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Request {
   const all = new Headers({ "content-type": "application/json" });
-  for (const [name, value] of new Headers(headers)) all.set(name, value);
+  for (const [name, value] of Object.entries(headers)) all.set(name, value);
   // Not the URL that was signed: what a proxy makes of it must not matter.
   const url = "http://10.0.0.7:3000/internal/hook";
   return new Request(url, { method: "POST", headers: all, body: toBytes(body) });

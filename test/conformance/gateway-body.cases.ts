@@ -59,6 +59,13 @@ export const bodyCases: readonly Case[] = casesOf(
       const { status, json } = await post(await gatewayOf(), deepest);
       ok(status === 400 || Array.isArray(json), "a deep batch is not refused");
     },
+    "of-a-million-problems-the-first-are-told": async () => {
+      const messages = Array.from({ length: 1_000_000 }, () => 1);
+      const { json } = await post(await gatewayOf(), callText("hook.before_llm", { model: "m", messages }));
+      const { code, message } = errorOf(json);
+      equal(code, -32602);
+      ok(message.includes("params.messages.0: ") && message.length < 5000, `${message.length} characters`);
+    },
     "one-that-says-it-is-too-large-is-not-read": async () => {
       const gateway = await gatewayOf({}, { limits: { maxBodyBytes: 64 } });
       let pulled = 0;

@@ -51,8 +51,7 @@ describe("a command", () => {
     expect(await call()).toMatchObject({ kind: "not_running" });
     expect(transport.status()).toMatchObject({
       state: "backing_off",
-      lastError:
-        'the hook process could not be started: ENOENT, command not found: "hookgate-no-such-command", before it answered hello',
+      lastError: 'the hook process could not be started: ENOENT, command not found: "hookgate-no-such-command"',
     });
   });
 
@@ -84,6 +83,26 @@ describe("a command", () => {
   test("may write a lot", async () => {
     const { output, code } = await run({ command: [process.execPath, "-e", "process.stdout.write('x'.repeat(5e6))"] });
     expect([output.length, code]).toEqual([5_000_000, 0]);
+  });
+});
+
+describe("a flood on stdout", () => {
+  test("is read a chunk a turn, so that timers are looked at in between", async () => {
+    const child = createSpawn({ command: [process.execPath, "-e", "process.stdout.write('x'.repeat(2e7))"] })();
+    let perTurn = 0;
+    let most = 0;
+    const ended = new Promise<void>((resolve) => {
+      child.pipe.start({
+        chunk(bytes) {
+          perTurn += bytes.length;
+          most = Math.max(most, perTurn);
+          setImmediate(() => (perTurn = 0));
+        },
+        end: () => resolve(),
+      });
+    });
+    await ended;
+    expect(most).toBeLessThanOrEqual(2 * 65_536);
   });
 });
 

@@ -3,10 +3,11 @@ import { commandOf, groupIsGone, groupOf, type HookOptions, type RealHook, start
 
 const CONTINUE = { action: "continue" };
 
-/** How much later than its deadline a verdict may come on a busy machine, in milliseconds. */
-const SLACK_MS = 400;
+// A deadline is shown to be settled by its timer by what has not happened yet when the verdict is there: the process
+// lives and its pipes are open. How late a timer is on a busy machine says nothing about the transport.
+const WAIT = { timeout: 20_000, interval: 20 };
 
-describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
+describe.concurrent.each(["liar.py", "liar.ts"])("%s", { timeout: 60_000 }, (file) => {
   const start = (context: TestContext, mode: string, options?: HookOptions): RealHook =>
     startHook(context, { command: commandOf(file, mode), ...options });
 
@@ -23,7 +24,7 @@ describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
     async (mode, context) => {
       const { transport, call } = start(context, mode);
       expect(await call()).toMatchObject({ outcome: "verdict", reply: CONTINUE });
-      await vi.waitFor(() => expect(transport.status().droppedLines).toBeGreaterThan(0));
+      await vi.waitFor(() => expect(transport.status().droppedLines).toBeGreaterThan(0), WAIT);
       expect(transport.status().state).toBe("ready");
     },
   );
@@ -45,28 +46,23 @@ describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
   test("a hook that never answers is cut at the deadline", async (context) => {
     const { transport, call } = start(context, "silent");
     await transport.ready();
-    const record = await call({ timeoutMs: 200 });
-    expect(record).toMatchObject({ kind: "timeout" });
-    expect(record.ms).toBeLessThan(200 + SLACK_MS);
-    expect(transport.status().state).toBe("ready");
+    expect(await call({ timeoutMs: 200 })).toMatchObject({ kind: "timeout" });
+    expect(transport.status()).toMatchObject({ state: "ready", restartCount: 0 });
   });
 
   test("a hook that never reads costs nothing but its own calls", async (context) => {
     const { transport, call } = start(context, "never_reads", { maxQueuedChars: 1 << 20 });
     await transport.ready();
     const params = { text: "x".repeat(250_000) };
-    const calls = Array.from({ length: 16 }, () => call({ params, timeoutMs: 300 }));
-    const records = await Promise.all(calls);
-    const kinds = new Set(records.map(({ kind }) => kind));
-    expect(kinds).toEqual(new Set(["timeout", "overloaded"]));
-    for (const { kind, ms } of records) expect(ms).toBeLessThan((kind === "overloaded" ? 0 : 300) + SLACK_MS);
-  });
-
-  test("a flood on stderr blocks nothing and floods no log", async (context) => {
-    const { call, log } = start(context, "stderr_flood");
-    expect(await call()).toMatchObject({ outcome: "verdict", reply: CONTINUE });
-    await log.line(/noise 0 /);
-    expect(log.lines.length).toBeLessThan(400);
+    const settled: (string | undefined)[] = [];
+    const calls = Array.from({ length: 16 }, async () => {
+      settled.push((await call({ params, timeoutMs: 300 })).kind);
+    });
+    await Promise.all(calls);
+    const waited = settled.indexOf("timeout");
+    expect(new Set(settled.slice(0, waited))).toEqual(new Set(["overloaded"]));
+    expect(new Set(settled.slice(waited))).toEqual(new Set(["timeout"]));
+    expect(transport.status()).toMatchObject({ state: "ready", restartCount: 0 });
   });
 
   test("a hook that dies mid-call: its code, its last words, a new process", async (context) => {
@@ -75,8 +71,8 @@ describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
     expect(await call()).toMatchObject({ kind: "exited", error: "the hook process exited with code 7" });
     expect(await call()).toMatchObject({ kind: "not_running" });
     expect(await log.line(/has ended/)).toContain("no room left");
-    await vi.waitFor(() => expect(pids).toHaveLength(2));
-    await vi.waitFor(() => expect(transport.status()).toMatchObject({ state: "ready", restartCount: 1 }), 5000);
+    await vi.waitFor(() => expect(pids).toHaveLength(2), WAIT);
+    await vi.waitFor(() => expect(transport.status()).toMatchObject({ state: "ready", restartCount: 1 }), WAIT);
   });
 
   test("a hook that is killed names the signal", async (context) => {
@@ -100,14 +96,12 @@ describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
     await groupIsGone(pid);
   });
 
-  test("a hook that ignores the end of stdin and SIGTERM is killed in 3 s", async (context) => {
+  test("a hook that ignores the end of stdin and SIGTERM is killed after 3 s", async (context) => {
     const { transport, call, log, pids } = start(context, "stays");
     await call();
     const startedAtMs = performance.now();
     await transport.close();
-    const tookMs = performance.now() - startedAtMs;
-    expect(tookMs).toBeGreaterThan(2900);
-    expect(tookMs).toBeLessThan(3300 + SLACK_MS);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(2900);
     expect(log.text).toContain("is killed");
     await groupIsGone(pids[0] ?? 0);
   });
@@ -122,18 +116,17 @@ describe.concurrent.each(["liar.py", "liar.ts"])("%s", (file) => {
   });
 
   test("hello never answered: a call's own deadline holds, then the hook is stopped", async (context) => {
-    const { transport, call, pids } = start(context, "hello_never", { helloTimeoutMs: 400 });
-    const record = await call({ timeoutMs: 100 });
-    expect(record).toMatchObject({ kind: "timeout" });
-    expect(record.ms).toBeLessThan(100 + SLACK_MS);
+    const { transport, call, pids } = start(context, "hello_never", { helloTimeoutMs: 1000 });
+    expect(await call({ timeoutMs: 100 })).toMatchObject({ kind: "timeout" });
+    expect(transport.status().state).toBe("starting");
     await transport.ready();
-    expect(transport.status()).toMatchObject({ state: "backing_off", lastError: "no reply to hello within 400 ms" });
+    expect(transport.status()).toMatchObject({ state: "backing_off", lastError: "no reply to hello within 1000 ms" });
     await groupIsGone(pids[0] ?? 0);
   });
 
   test("a crash loop is shown as failed after five starts", async (context) => {
     const { transport, call, pids } = start(context, "crash_loop");
-    await vi.waitFor(() => expect(transport.status().state).toBe("failed"), { timeout: 9000, interval: 20 });
+    await vi.waitFor(() => expect(transport.status().state).toBe("failed"), WAIT);
     expect(pids.length).toBeGreaterThanOrEqual(5);
     expect(await call()).toMatchObject({ kind: "not_running" });
     expect(transport.status().lastError).toContain("5 starts in a row failed: the hook process exited with code 9");
@@ -148,4 +141,24 @@ test("a reply cut off by process.exit is not a verdict", async (context) => {
   const lost = { outcome: "no_verdict", error: "the hook process exited with code 0", size: undefined };
   const whole = { outcome: "verdict", error: undefined, size: 900_011 };
   expect([lost, whole]).toContainEqual({ outcome, error, size: JSON.stringify(reply)?.length });
+});
+
+// One at a time: a flood takes the machine from whatever else runs on it.
+describe.each(["liar.py", "liar.ts"])("%s", { timeout: 60_000 }, (file) => {
+  test("a flood on stderr blocks nothing and floods no log", async (context) => {
+    const { call, log } = startHook(context, { command: commandOf(file, "stderr_flood") });
+    expect(await call()).toMatchObject({ outcome: "verdict", reply: CONTINUE });
+    await log.line(/noise 0 /);
+    expect(log.lines.length).toBeLessThan(400);
+  });
+  test("a flood on stdout delays no verdict, of its own or of others", async (context) => {
+    const { transport, call } = startHook(context, { command: commandOf(file, "stdout_flood") });
+    const other = startHook(context, { command: commandOf(file, "well") });
+    await Promise.all([transport.ready(), other.transport.ready()]);
+    const flooded = call({ timeoutMs: 500 });
+    await vi.waitFor(() => expect(transport.status().droppedLines).toBeGreaterThan(10_000), WAIT);
+    expect(await other.call()).toMatchObject({ outcome: "verdict", reply: CONTINUE });
+    expect(await flooded).toMatchObject({ kind: "timeout" });
+    expect(transport.status()).toMatchObject({ state: "ready", restartCount: 0 });
+  });
 });

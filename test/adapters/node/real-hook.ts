@@ -23,7 +23,7 @@ export class WaitingLog extends MemoryLog {
       const found = this.lines.find((line) => pattern.test(line));
       if (found === undefined) throw new Error(`no line matches ${pattern}:\n${this.text}`);
       return found;
-    }, 9000);
+    }, 20_000);
   }
 }
 
@@ -57,6 +57,8 @@ export function startHook(
     name: "liar",
     greeting: { method: "hook.hello", params: '{"name":"liar","version":1,"modes":["tool"]}', accept: () => {} },
     log,
+    // A busy machine may take its time to start an interpreter; the tests of the 5 s have a clock of their own.
+    helloTimeoutMs: 30_000,
     random: () => 0.999,
     spawn: () => {
       const child = spawn();
@@ -69,7 +71,7 @@ export function startHook(
     await transport.close();
     for (const pid of pids) await groupIsGone(pid);
   });
-  const call: RealHook["call"] = async ({ params = { tool: "exec" }, timeoutMs = 5000 } = {}) => {
+  const call: RealHook["call"] = async ({ params = { tool: "exec" }, timeoutMs = 30_000 } = {}) => {
     let reply: unknown;
     const { records } = await runChain(
       [
@@ -113,5 +115,5 @@ export async function groupIsGone(pid: number): Promise<void> {
   await vi.waitFor(() => {
     const living = groupOf(pid);
     if (living.length > 0) throw new Error(`still there: ${living.join("; ")}`);
-  }, 5000);
+  }, 20_000);
 }

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { serveGateway } from "../../../adapters/node/serve.ts";
+import { sha256 } from "../../../adapters/node/sha256.ts";
 import { createGateway } from "../../../src/gateway/index.ts";
 import { HookManager } from "../../../src/picoclaw/index.ts";
 
@@ -22,12 +22,15 @@ await once(bare, "listening");
 
 const host = new HookManager();
 await host.mount({ beforeTool: () => ({ action: "continue" }) }, { name: "bench" });
-const hash = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
-const tokens = [{ name: "bench", sha256: hash(Buffer.from("bench")).toString("hex"), scopes: ["call"] }] as const;
+const hash = Buffer.from(sha256(Buffer.from("bench"))).toString("hex");
+const tokens = [{ name: "bench", sha256: hash, scopes: ["call"] }] as const;
 const open = await serveGateway(createGateway({ host, hooks: () => host.hooks() }), { port: 0 });
-const guarded = await serveGateway(createGateway({ host, hooks: () => host.hooks(), auth: { tokens, digest: hash } }), {
-  port: 0,
-});
+const guarded = await serveGateway(
+  createGateway({ host, hooks: () => host.hooks(), auth: { tokens, digest: sha256 } }),
+  {
+    port: 0,
+  },
+);
 
 const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}`;
 process.stdout.write(`${JSON.stringify({ bare: bareUrl, open: open.url, guarded: guarded.url })}\n`);
