@@ -1,14 +1,14 @@
 export type { Environment } from "./interpolate.ts";
 export {
   createManagerFromConfig,
-  type CreateSpawn,
-  type HookCommand,
   type ManagerFromConfigOptions,
   type StartedHook,
   type StartedManager,
 } from "./manager.ts";
+export { createRemoteHook, openRemote, type OpenRemoteOptions, type RemoteHook } from "./open-remote.ts";
 export { nearestName } from "./nearest.ts";
 export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
+export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export {
   type GatewayConfig,
@@ -27,6 +27,7 @@ export {
   type ServiceConfig,
   type StdioConfig,
 } from "./process-schema.ts";
+export { createGatewayKeys, createHookSignature, type SignatureContext } from "./signature.ts";
 export {
   type BuiltinConfig,
   type ConfigFile,

@@ -1,47 +1,38 @@
 import type { Log } from "../log.ts";
 import {
-  acceptHello,
   type BuiltinRegistry,
   createEventFilter,
+  createGreeting,
   createLocalPort,
   createRemotePort,
-  encodeHello,
-  HELLO_METHOD,
+  type HookGrant,
   HookManager,
   type HookPoint,
   type HookPort,
   type PortStatus,
-  toModes,
 } from "../picoclaw/index.ts";
-import type { Spawn } from "../transport/spawn.ts";
+import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
+import { openRemote } from "./open-remote.ts";
 import { formatPath } from "./path.ts";
-import { ConfigError } from "./problem.ts";
-import type { StdioConfig } from "./process-schema.ts";
+import type { CreateSpawn, HookPorts } from "./ports.ts";
+import { ConfigError, type ConfigProblem } from "./problem.ts";
+import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
 import type { BuiltinConfig, ConfigFile } from "./schema.ts";
 
-/** A process to run, as a config file says it. */
-export interface HookCommand {
-  /** The program and its arguments, at least one word. */
-  readonly command: readonly string[];
-  /** The directory it runs in. @default the current one */
-  readonly cwd?: string;
-  /** Variables on top of the host's own. */
-  readonly env: Readonly<Record<string, string>>;
-}
-
-/** Makes the function that starts a hook's process; the host injects it. */
-export type CreateSpawn = (command: HookCommand) => Spawn;
-
 /** Options of {@link createManagerFromConfig}. */
-export interface ManagerFromConfigOptions {
-  readonly spawn: CreateSpawn;
+export interface ManagerFromConfigOptions extends HookPorts {
   readonly builtins: BuiltinRegistry;
   readonly log: Log;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** The directory that a hook's relative `dir` is relative to: the config file's. */
-  readonly baseDir: string;
+  /** The directory that a hook's relative `dir` is relative to: the config file's. @default the current one */
+  readonly baseDir?: string | undefined;
+  /**
+   * Whether to wait until each hook is up or has failed once. Without it hooks over HTTP are greeted with their first
+   * call, as a runtime needs where nothing may be sent outside of a request. @default true
+   */
+  readonly waitForHooks?: boolean | undefined;
 }
 
 /** How one hook came up. */
@@ -74,39 +65,62 @@ interface Loaded {
   readonly observe: readonly string[];
   readonly required: boolean;
   readonly startedAtMs: number;
+  readonly grants?: readonly HookGrant[] | undefined;
+  readonly respondRequiresApproval: boolean;
 }
 
 /**
  * Builds the manager of a config, starts its hooks and waits until each is up or has failed once. A hook that does not
  * come up is no error: it is tried again, and until then its calls are no-verdicts.
- * @throws {ConfigError} when a built-in hook refuses its config; no process has been started then
+ * @throws {ConfigError} when a hook needs what this runtime does not have, a key is not valid, or a built-in hook
+ *   refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
   config: ConfigFile,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
-  const { hooks } = config;
+  assertReachable(config, options);
+  const { defaults } = config.hooks;
   const { log, now } = options;
   const timeouts = {
-    observerMs: hooks.defaults.observer_timeout_ms ?? 0,
-    interceptorMs: hooks.defaults.interceptor_timeout_ms ?? 0,
-    approvalMs: hooks.defaults.approval_timeout_ms ?? 0,
+    observerMs: defaults.observer_timeout_ms ?? 0,
+    interceptorMs: defaults.interceptor_timeout_ms ?? 0,
+    approvalMs: defaults.approval_timeout_ms ?? 0,
   };
+  const loaded = await loadHooks(config, options);
   const manager = new HookManager({ timeouts, log, now });
-  const builtins = await loadBuiltins(loadable(hooks, hooks.builtins), options);
-  const started = await Promise.all(builtins.map((hook) => mount(hook, manager, now)));
-  const processes = loadable(hooks, hooks.processes).flatMap(([name, entry]) =>
-    entry.transport === "stdio" ? [loadProcess(name, entry, options)] : [],
-  );
-  started.push(...(await Promise.all(processes.map((hook) => mount(hook, manager, now)))));
+  // In-process hooks are up at once, so nobody waits for them.
+  const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);
   return { manager, started: started.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)) };
 }
 
-async function mount(hook: Loaded, manager: HookManager, now: () => number): Promise<StartedHook> {
-  const { name, priority, port, observe, required, startedAtMs } = hook;
-  await manager.mount(port, { name, priority });
-  await port.ready();
+const UNREACHABLE: Readonly<Record<ProcessConfig["transport"], string>> = {
+  stdio:
+    "this runtime cannot start processes: run a gateway with this hook on Node, and reach it here as a hook with " +
+    '"transport": "http"',
+  http: "this runtime cannot connect to URLs",
+  service: 'only a gateway on Cloudflare Workers has service bindings: use "transport": "http" and the endpoint\'s URL',
+};
+
+/** A hook that this runtime cannot reach would give no verdict for ever: better no gateway than one without its hooks. */
+function assertReachable({ hooks }: ConfigFile, { spawn, connect, bind }: HookPorts): void {
+  const ports = { stdio: spawn, http: connect, service: bind };
+  const problems = loadable(hooks, hooks.processes).flatMap(([name, { transport }]): readonly ConfigProblem[] => {
+    if (ports[transport] !== undefined) return [];
+    return [{ path: formatPath(["hooks", "processes", name, "transport"]), message: UNREACHABLE[transport] }];
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+async function mount(
+  hook: Loaded,
+  manager: HookManager,
+  { now, waitForHooks = true }: ManagerFromConfigOptions,
+): Promise<StartedHook> {
+  const { name, priority, port, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
+  await manager.mount(port, { name, priority, grants, respondRequiresApproval });
+  if (waitForHooks) await port.ready();
   const { state, lastError } = port.status();
   const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
   const { source: transport, points } = port;
@@ -120,17 +134,19 @@ function loadable<E extends { readonly enabled: boolean }>(
   return enabled ? Object.entries(entries).filter(([, entry]) => entry.enabled) : [];
 }
 
-async function loadBuiltins(
-  entries: readonly (readonly [string, BuiltinConfig])[],
-  { builtins, log, now }: ManagerFromConfigOptions,
-): Promise<readonly Loaded[]> {
+/** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
+async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
+  const { hooks } = config;
+  const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
   try {
-    for (const [name, { config, priority }] of entries) {
-      const startedAtMs = now();
-      const port = createLocalPort(createBuiltin(name, config, { builtins, log }), { log });
-      const observe = port.observes === undefined ? [] : ["*"];
-      loaded.push({ name, priority, port, observe, required: false, startedAtMs });
+    for (const [name, entry] of loadable(hooks, hooks.builtins)) {
+      loaded.push(loadBuiltin(name, entry, { ...options, config }));
+    }
+    for (const isStdio of [false, true]) {
+      for (const [name, entry] of processes.filter(([, { transport }]) => (transport === "stdio") === isStdio)) {
+        loaded.push(await loadProcess(name, entry, { ...options, config }));
+      }
     }
   } catch (error) {
     await Promise.allSettled(loaded.map(({ port }) => port.close()));
@@ -139,45 +155,79 @@ async function loadBuiltins(
   return loaded;
 }
 
-function createBuiltin(
-  name: string,
-  config: unknown,
-  { builtins, log }: Pick<ManagerFromConfigOptions, "builtins" | "log">,
-): ReturnType<BuiltinRegistry["create"]> {
-  try {
-    return builtins.create(name, config, { log });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([{ path: formatPath(["hooks", "builtins", name, "config"]), message }]);
-  }
+interface LoadOptions extends ManagerFromConfigOptions {
+  readonly config: ConfigFile;
 }
 
-function loadProcess(
-  name: string,
-  config: StdioConfig,
-  { spawn, log, now, baseDir }: ManagerFromConfigOptions,
-): Loaded {
-  const { command, dir, env, priority, observe, events, required, max_message_bytes: maxMessageBytes } = config;
-  const points = new Set(config.intercept);
-  const observes = observe.length > 0;
+function loadBuiltin(name: string, { config: own, priority }: BuiltinConfig, options: LoadOptions): Loaded {
+  const { builtins, log, now, config } = options;
   const startedAtMs = now();
-  const transport = createStdioTransport({
+  const path = formatPath(["hooks", "builtins", name, "config"]);
+  const port = orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log }));
+  return {
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
-    greeting: { method: HELLO_METHOD, params: encodeHello(name, toModes(points, observes)), accept: acceptHello },
-    log,
-    now,
-    maxMessageBytes,
-  });
-  const filter = observes ? { observes: createEventFilter(observe) } : {};
+    priority,
+    port,
+    startedAtMs,
+    observe: port.observes === undefined ? [] : ["*"],
+    required: false,
+    respondRequiresApproval: config.hooks.defaults.respond_requires_approval ?? false,
+  };
+}
+
+async function loadProcess(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Loaded> {
+  const { config, now } = options;
+  const { priority, observe, required, grants, transport: source, intercept, events, dialect } = entry;
+  const startedAtMs = now();
+  const path = formatPath(["hooks", "processes", name]);
+  const transport = await openTransport(name, entry, options).catch((error: unknown) =>
+    orProblem(path, () => {
+      throw error;
+    }),
+  );
+  const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
   return {
     name,
     priority,
     observe,
     required,
     startedAtMs,
-    port: createRemotePort(transport, { source: "stdio", points, events, ...filter }),
+    grants,
+    respondRequiresApproval:
+      entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
+    port: createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter }),
   };
+}
+
+async function openTransport(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Transport> {
+  if (entry.transport !== "stdio") return openRemote(entry, { ...options, name, gateway: options.config.gateway });
+  const { spawn } = options;
+  if (spawn === undefined) throw new TypeError("spawn must be given");
+  return openStdio(name, entry, { ...options, spawn });
+}
+
+function openStdio(
+  name: string,
+  { command, dir, env, intercept, observe, dialect, max_message_bytes: maxMessageBytes }: StdioConfig,
+  { spawn, log, now, baseDir = "." }: ManagerFromConfigOptions & { readonly spawn: CreateSpawn },
+): Transport {
+  return createStdioTransport({
+    name,
+    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    greeting: createGreeting({ name, points: new Set(intercept), observes: observe.length > 0, dialect }),
+    log,
+    now,
+    maxMessageBytes,
+  });
+}
+
+/** What cannot be made of a config is a problem of the config, at its place. */
+function orProblem<T>(path: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new ConfigError([{ path, message: error instanceof Error ? error.message : String(error) }]);
+  }
 }
 
 const ABSOLUTE = /^(?:[/\\]|[A-Za-z]:[/\\])/;

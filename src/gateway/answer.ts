@@ -27,9 +27,14 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 const JSON_HEADERS = { "content-type": "application/json", ...SECURITY_HEADERS };
 const OK_INIT = { status: 200, headers: JSON_HEADERS };
 
-/** Answers with JSON text. */
-export function answerText(json: string, status = 200): Response {
-  return new Response(json, status === 200 ? OK_INIT : { status, headers: JSON_HEADERS });
+/** Answers with JSON text, or with its bytes. */
+export function answerText(
+  json: string | Uint8Array<ArrayBuffer>,
+  status = 200,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  if (status === 200 && headers === undefined) return new Response(json, OK_INIT);
+  return new Response(json, { status, headers: { ...JSON_HEADERS, ...headers } });
 }
 
 /** Options of {@link answerJson}. */
@@ -55,6 +60,8 @@ export interface Refusal {
   /** @default the status of `code` */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The rule that is broken, by the code protocol.md has for it; sent as `reason`. */
+  readonly reason?: string;
   /** When to come back; sent as `retry_after_ms` and, in whole seconds, as `Retry-After`. */
   readonly retryAfterMs?: number;
 }
@@ -65,10 +72,15 @@ export function answerRefusal({
   message,
   status = toHttpStatus(code),
   headers,
+  reason,
   retryAfterMs,
 }: Refusal): Response {
   const base = { code: toRpcCode(code), message };
-  const error: RpcError = retryAfterMs === undefined ? base : { ...base, data: { retry_after_ms: retryAfterMs } };
+  const data = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+  };
+  const error: RpcError = Object.keys(data).length === 0 ? base : { ...base, data };
   const reply: RpcReply = { jsonrpc: "2.0", id: null, error };
   const wait = retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
   return answerJson(reply, { status, headers: { ...headers, ...wait } });

@@ -12,6 +12,19 @@ const SCOPES: readonly string[] = ["call", "observe", "admin", "approve", "regis
 export interface Principal {
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
+  /** Where the request itself was signed. */
+  readonly proof?: RequestProof | undefined;
+}
+
+/** Proof that one request is its sender's, to be kept to and answered in kind. */
+export interface RequestProof {
+  /**
+   * Checks that the parsed body is what was signed.
+   * @throws {VerificationError} `mtd_mismatch`
+   */
+  checkMessage(message: unknown): void;
+  /** The headers that sign the reply. */
+  sign(reply: { readonly status: number; readonly body: Uint8Array }): Promise<Readonly<Record<string, string>>>;
 }
 
 /** What an authenticator sees of a request. */
@@ -23,8 +36,18 @@ export interface AuthRequest {
   readBody(): Promise<Uint8Array | Refusal>;
 }
 
-/** Knows who asks, or answers undefined when the credentials are not of its kind or not good. */
-export type Authenticator = (request: AuthRequest) => Principal | undefined | Promise<Principal | undefined>;
+/**
+ * Knows who asks, or answers undefined when the credentials are not of its kind or not good. A refusal says that they are
+ * of its kind and why they are not good; nobody else is asked then.
+ */
+export type Authenticator = (
+  request: AuthRequest,
+) => Principal | Refusal | undefined | Promise<Principal | Refusal | undefined>;
+
+/** Whether an authenticator has refused. */
+export function isRefusal(found: Principal | Refusal): found is Refusal {
+  return "code" in found;
+}
 
 /** SHA-256 of bytes. */
 export type Digest = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;

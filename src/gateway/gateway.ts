@@ -1,22 +1,25 @@
 import { Hono } from "hono";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
+import type { Jwks } from "../signing/jwk.ts";
+import { isVerificationError } from "../signing/verification-error.ts";
 import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
 import {
-  ANONYMOUS,
   type Authenticator,
-  type AuthRequest,
   createTokenAuthenticator,
   type Digest,
   type GatewayToken,
+  isRefusal,
   type Principal,
   type Scope,
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
+import { Callers } from "./callers.ts";
 import { InFlight, RateLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
-import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
+import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
+import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
 
 /** Bounds on what callers may send. */
 export interface GatewayLimits {
@@ -49,6 +52,8 @@ export interface GatewayOptions {
   readonly allowedOrigins?: readonly string[] | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
+  /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
+  readonly jwks?: Jwks | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
@@ -80,20 +85,25 @@ export interface Gateway {
   assertBindable(hostname: string): void;
 }
 
-const ROUTES: ReadonlyMap<string, string> = new Map([
+const JWKS_PATH = "/.well-known/jwks.json";
+
+const ROUTES: readonly (readonly [path: string, allow: string])[] = [
   ["/rpc", "POST"],
   ["/healthz", "GET, HEAD"],
   ["/readyz", "GET, HEAD"],
   ["/v1/hooks", "GET, HEAD"],
-]);
+];
+
+/** Peers keep keys for a while, and must see a new one before it signs. */
+const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
+
+const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
 
 const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
 
-/** When to come back to a gateway that is full or leaving. */
-const RETRY_AFTER_MS = 1000;
-
 /**
- * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`.
+ * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, and
+ * `/.well-known/jwks.json` where it has keys to publish.
  * @throws {TypeError} when a token or an origin is not valid
  * @throws {RangeError} when a limit is not a positive integer
  * @see docs/protocol.md, "The gateway's interface for hosts"
@@ -104,6 +114,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
+  const { jwks } = options;
+  if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -122,12 +134,13 @@ class GatewayServer {
   readonly hasOrigins: boolean;
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
-  readonly #authenticators: readonly Authenticator[];
+  readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
   readonly #maxBodyBytes: number;
   readonly #inFlight: InFlight;
   readonly #rate: RateLimit | undefined;
+  readonly #routes: ReadonlyMap<string, string>;
   readonly #log: Log;
   #isDraining = false;
 
@@ -138,18 +151,19 @@ class GatewayServer {
     limits = {},
     allowedOrigins = [],
     methods = {},
+    jwks,
     log = silentLog,
     now,
   }: GatewayOptions) {
     const { tokens = [], authenticators = [], digest } = auth ?? {};
     this.#host = host;
     this.#hooks = hooks;
-    this.#authenticators = [
-      ...(tokens.length === 0 ? [] : [createTokenAuthenticator(tokens, digest)]),
-      ...authenticators,
-    ];
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
+    this.#callers = new Callers(
+      auth && [...(tokens.length === 0 ? [] : [createTokenAuthenticator(tokens, digest)]), ...authenticators],
+      log,
+    );
     this.#guard = new OriginGuard({ hasAuth: this.hasAuth, allowedOrigins: parseOrigins(allowedOrigins) });
     this.hasOrigins = allowedOrigins.length > 0;
     this.#maxBodyBytes = toLimit("maxBodyBytes", limits.maxBodyBytes, 8 * 1024 * 1024);
@@ -157,6 +171,7 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
+    this.#routes = new Map(jwks === undefined ? ROUTES : [...ROUTES, [JWKS_PATH, "GET, HEAD"]]);
     this.#log = log;
   }
 
@@ -165,9 +180,9 @@ class GatewayServer {
     const body = new RequestBody(request, info, this.#maxBodyBytes);
     const refusal = this.#guard.check(request, info) ?? refuseMediaType(request.headers);
     if (refusal !== undefined) return this.#refuse(refusal);
-    const known = this.hasAuth ? this.#authenticate(request, body) : ANONYMOUS;
+    const known = this.#callers.identify(request, body);
     const principal = known instanceof Promise ? await known : known;
-    if (principal === undefined) return this.#refuse(unauthorized(request));
+    if (isRefusal(principal)) return this.#refuse(principal);
     const { name } = principal;
     if (!mayAny(principal, RPC_SCOPES)) return this.#refuse(forbidden(RPC_SCOPES));
     const retryAfterMs = this.#rate?.take(name) ?? 0;
@@ -183,9 +198,9 @@ class GatewayServer {
       const rate = this.#rate;
       const onExtraCalls = rate && ((count: number): void => rate.charge(name, count));
       const answer = await this.#rpc.answer(text, { principal, signal: request.signal, onExtraCalls });
-      return answer.text === undefined ? answerEmpty(answer) : answerText(answer.text, answer.status);
+      return await toResponse(answer, principal);
     } catch (error) {
-      return this.failed(error);
+      return isVerificationError(error) ? this.#refuse(refusedCredentials(error)) : this.failed(error);
     } finally {
       this.#inFlight.leave();
     }
@@ -204,9 +219,9 @@ class GatewayServer {
   }
 
   notFound(request: Request, path: string): Response {
-    const allow = ROUTES.get(path);
+    const allow = this.#routes.get(path);
     if (allow === undefined) {
-      const message = `no such path; there are ${[...ROUTES.keys()].join(", ")}`;
+      const message = `no such path; there are ${[...this.#routes.keys()].join(", ")}`;
       return answerRefusal({ code: "ERR_METHOD_NOT_FOUND", message });
     }
     if (request.method === "OPTIONS") return answerEmpty({ status: 204, headers: { allow } });
@@ -228,7 +243,7 @@ class GatewayServer {
     response.headers.set("access-control-allow-origin", origin);
     if (request.method === "OPTIONS") {
       response.headers.set("access-control-allow-methods", "GET, POST");
-      response.headers.set("access-control-allow-headers", "authorization, content-type, idempotency-key, traceparent");
+      response.headers.set("access-control-allow-headers", ALLOWED_HEADERS);
       response.headers.set("access-control-max-age", "600");
     } else {
       response.headers.set("access-control-expose-headers", "retry-after");
@@ -244,31 +259,11 @@ class GatewayServer {
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  #authenticate({ method, url, headers }: Request, body: RequestBody): ReturnType<Authenticator> {
-    const request = { method, url, headers, readBody: () => body.bytes() };
-    for (const [index, authenticate] of this.#authenticators.entries()) {
-      const found = authenticate(request);
-      if (found instanceof Promise) return this.#authenticateLater(found, request, index + 1);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
-  async #authenticateLater(
-    first: Promise<Principal | undefined>,
-    request: AuthRequest,
-    next: number,
-  ): Promise<Principal | undefined> {
-    let found = await first;
-    for (const authenticate of this.#authenticators.slice(next)) found ??= await authenticate(request);
-    return found;
-  }
-
   async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
     const refusal = this.#guard.check(request, info);
     if (refusal !== undefined || !this.hasAuth) return refusal;
-    const principal = await this.#authenticate(request, new RequestBody(request, info, this.#maxBodyBytes));
-    if (principal === undefined) return unauthorized(request);
+    const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
+    if (isRefusal(principal)) return principal;
     return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
   }
 
@@ -285,23 +280,19 @@ function isRpc({ method, url }: Request): boolean {
   return url.startsWith("/rpc", start) && (url.length === start + 4 || url.charAt(start + 4) === "?");
 }
 
+const encoder = new TextEncoder();
+const EMPTY = new Uint8Array();
+
+/** Answers, with a signature where the caller has signed too. */
+async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Promise<Response> {
+  if (proof === undefined) return text === undefined ? answerEmpty({ status }) : answerText(text, status);
+  const body = text === undefined ? EMPTY : encoder.encode(text);
+  const headers = await proof.sign({ status, body });
+  return text === undefined ? answerEmpty({ status, headers }) : answerText(body, status, headers);
+}
+
 function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
   return wanted.some((scope) => scopes.has(scope));
-}
-
-function unauthorized({ headers }: Request): Refusal {
-  const isGiven = headers.has("authorization");
-  const challenge = isGiven ? 'Bearer realm="hookgate", error="invalid_token"' : 'Bearer realm="hookgate"';
-  const message = isGiven ? "the credentials are not known here" : "a bearer token is required";
-  return { code: "ERR_UNAUTHORIZED", message, headers: { "www-authenticate": challenge } };
-}
-
-function forbidden(scopes: readonly Scope[]): Refusal {
-  return { code: "ERR_FORBIDDEN", message: `a token with scope ${scopes.join(" or ")} is required` };
-}
-
-function overloaded(message: string): Refusal {
-  return { code: "ERR_OVERLOADED", message, retryAfterMs: RETRY_AFTER_MS };
 }
 
 function toLimit(name: keyof GatewayLimits, value: number | undefined, fallback: number): number {

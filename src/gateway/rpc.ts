@@ -54,7 +54,10 @@ export class RpcServer {
     this.#methods = new Set([...HOST_METHODS, ...Object.keys(options.methods)]);
   }
 
-  /** Answers a body. It never rejects: what goes wrong is in the reply. */
+  /**
+   * Answers a body. What goes wrong is in the reply.
+   * @throws {VerificationError} when the body is not what its sender signed
+   */
   answer(text: string, context: RpcContext): RpcAnswer | Promise<RpcAnswer> {
     let message: unknown;
     try {
@@ -62,6 +65,7 @@ export class RpcServer {
     } catch {
       return toAnswer(toError(null, toRpcError("ERR_PARSE", "the body is not JSON")));
     }
+    context.principal.proof?.checkMessage(message);
     if (Array.isArray(message)) return this.#answerBatch(message, context);
     return this.#answerOne(message, context).then(toAnswer);
   }

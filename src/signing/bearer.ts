@@ -119,7 +119,7 @@ function findIn(kid: string | undefined): (issued: Issued) => JWTVerifyGetKey | 
 export function createLocalBearerKeys(jwks: JSONWebKeySet): BearerKeys {
   const named = toIssued(jwks);
   const nameless = createLocalJWKSet({ keys: jwks.keys.filter(({ kid }) => kid === undefined) });
-  const getNameless: JWTVerifyGetKey = ({ kid: _, ...header }, token) => nameless(header, token);
+  const getNameless: JWTVerifyGetKey = ({ alg }, token) => nameless({ alg }, token);
   const fallback = named.ids.has(undefined) ? getNameless : undefined;
   return { find: (kid) => Promise.resolve(findIn(kid)(named) ?? fallback) };
 }

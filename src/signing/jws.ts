@@ -67,3 +67,13 @@ export function parseProtectedHeader(jws: CompactJws): ProtectedHeader {
   }
   return { typ, alg, kid: named };
 }
+
+/**
+ * The issuer a token says it has. Nothing is verified: it may choose whose keys are tried, and nothing else.
+ * @returns undefined when it says none that can be read
+ */
+export function readUnverifiedIssuer(token: string): string | undefined {
+  const payload = token.split(".", 2)[1] ?? "";
+  const issuer = decodeJsonObject(payload)?.["iss"];
+  return typeof issuer === "string" ? issuer : undefined;
+}
