@@ -4,10 +4,19 @@ import { createObjectLog } from "../../src/log.ts";
 import type { BuiltinRegistry } from "../../src/picoclaw/index.ts";
 import { createFetchExchange, type ExchangeFetch } from "../../src/transport/fetch-exchange.ts";
 import type { EndpointWorker } from "./endpoint.ts";
+import { createReplayStore, type ReplayShard } from "./replay.ts";
 import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
 
 /** What a gateway is bound to: variables, secrets and services, by name. */
-export type GatewayEnv = Readonly<Record<string, unknown>>;
+export interface GatewayEnv {
+  /** The config: a table, or JSON text. */
+  readonly HOOKGATE_CONFIG?: unknown;
+  /** `1` on the developer's own machine. */
+  readonly HOOKGATE_DEV?: unknown;
+  /** Where signed requests of hosts are remembered; without it each isolate remembers its own. */
+  readonly REPLAY?: DurableObjectNamespace<ReplayShard>;
+  readonly [name: string]: unknown;
+}
 
 /** Options of {@link createGatewayWorker}. */
 export interface GatewayWorkerOptions {
@@ -28,12 +37,13 @@ export function createGatewayWorker({ config, builtins }: GatewayWorkerOptions =
   let gateway: EdgeGateway | undefined;
   const open = (env: GatewayEnv): EdgeGateway =>
     createEdgeGateway({
-      config: config ?? env["HOOKGATE_CONFIG"],
+      config: config ?? env.HOOKGATE_CONFIG,
       configName: "HOOKGATE_CONFIG",
       env,
-      isLocal: env["HOOKGATE_DEV"] === "1",
+      isLocal: env.HOOKGATE_DEV === "1",
       builtins,
       ports: createHookPorts(env),
+      replay: env.REPLAY && createReplayStore(env.REPLAY),
       // Workers Logs index the members of an object.
       log: createObjectLog((level, line) => console[level](line)),
     });
@@ -64,8 +74,7 @@ function createHookPorts(env: GatewayEnv): HookPorts {
 }
 
 function connectBy(send: ExchangeFetch): HookConnection {
-  const limited = limitConnections(send);
-  return { exchange: createFetchExchange({ fetch: limited }), fetch: limited };
+  return { exchange: createFetchExchange({ fetch: limitConnections(send) }), fetch: limitConnections(send) };
 }
 
 function isFetcher(value: unknown): value is Fetcher {

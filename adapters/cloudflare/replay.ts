@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { HookgateError } from "../../src/errors.ts";
 import type { ReplayStore } from "../../src/signing/replay.ts";
+import { toShard } from "../../src/signing/shard.ts";
 
 /** How long expired keys may stay before the alarm takes them away, in milliseconds. */
 const SWEEP_MS = 60_000;
@@ -13,12 +14,10 @@ const SHARD_COUNT = 16;
 export class ReplayShard extends DurableObject {
   /** Milliseconds since the epoch; tests put another clock here. */
   now: () => number = Date.now;
-  readonly #storage: DurableObjectStorage;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    this.#storage = ctx.storage;
-    this.#storage.sql.exec(
+    ctx.storage.sql.exec(
       `CREATE TABLE IF NOT EXISTS seen (key TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
        CREATE INDEX IF NOT EXISTS seen_expires_at ON seen (expires_at);`,
     );
@@ -31,23 +30,23 @@ export class ReplayShard extends DurableObject {
   async insert(key: string, expiresAtMs: number): Promise<boolean | undefined> {
     const nowMs = this.now();
     if (!(expiresAtMs > nowMs)) return undefined;
-    const { sql } = this.#storage;
+    const { sql } = this.ctx.storage;
     sql.exec("DELETE FROM seen WHERE key = ? AND expires_at <= ?", key, nowMs);
     const { rowsWritten } = sql.exec("INSERT INTO seen VALUES (?, ?) ON CONFLICT DO NOTHING", key, expiresAtMs);
-    if (rowsWritten > 0 && (await this.#storage.getAlarm()) === null) await this.#sweepLater(expiresAtMs);
+    if (rowsWritten > 0 && (await this.ctx.storage.getAlarm()) === null) await this.#sweepLater(expiresAtMs);
     return rowsWritten > 0;
   }
 
   /** Takes expired keys away. It may run twice for one alarm, and sets the next one itself. */
   override async alarm(): Promise<void> {
-    const { sql } = this.#storage;
+    const { sql } = this.ctx.storage;
     sql.exec("DELETE FROM seen WHERE expires_at <= ?", this.now());
     const { next } = sql.exec<{ next: number | null }>("SELECT MIN(expires_at) AS next FROM seen").one();
     if (next !== null) await this.#sweepLater(next);
   }
 
   async #sweepLater(expiresAtMs: number): Promise<void> {
-    await this.#storage.setAlarm(Math.max(expiresAtMs, this.now() + SWEEP_MS));
+    await this.ctx.storage.setAlarm(Math.max(expiresAtMs, this.now() + SWEEP_MS));
   }
 }
 
@@ -59,16 +58,9 @@ export class ReplayShard extends DurableObject {
 export function createReplayStore(namespace: DurableObjectNamespace<ReplayShard>): ReplayStore {
   return {
     async insert(key, expiresAtMs) {
-      const isNew = await namespace.getByName(`replay-${toShard(key)}`).insert(key, expiresAtMs);
+      const isNew = await namespace.getByName(`replay-${toShard(key, SHARD_COUNT)}`).insert(key, expiresAtMs);
       if (isNew === undefined) throw new HookgateError("ERR_OVERLOADED", "the replay store's clock is past the expiry");
       return isNew;
     },
   };
-}
-
-/** FNV-1a; how it is computed may not change while keys live, or they are looked for in the wrong object. */
-function toShard(key: string): number {
-  let hash = 0x81_1c_9d_c5;
-  for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01_00_01_93);
-  return (hash >>> 0) % SHARD_COUNT;
 }

@@ -3,8 +3,8 @@ import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
 import { answerRefusal } from "./answer.ts";
-import { toGatewayOptions } from "./from-config.ts";
-import { createGateway, type Gateway } from "./gateway.ts";
+import { type CreateGatewayAuthOptions, createGatewayFromConfig } from "./from-config.ts";
+import type { Gateway } from "./gateway.ts";
 import type { PeerInfo } from "./origin.ts";
 
 /** Options of {@link createEdgeGateway}. */
@@ -24,6 +24,8 @@ export interface EdgeGatewayOptions {
   readonly builtins?: BuiltinRegistry | undefined;
   /** The ways to hooks that the runtime has. */
   readonly ports: HookPorts;
+  /** Remembers which signed requests of hosts were seen, for every isolate. @default a store in memory, for each alone */
+  readonly replay?: CreateGatewayAuthOptions["replay"];
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
 }
@@ -63,17 +65,26 @@ async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   const { ports, configName: file, log = silentLog, builtins = createBuiltinRegistry() } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
   const config = parseConfig(toText(options), { env, builtins, file });
-  const gateway = toGatewayOptions(config);
-  if (gateway.auth === undefined && options.isLocal !== true) throw new HookgateError("ERR_CONFIG", UNGUARDED);
-  const now = (): number => performance.now();
+  const { auth, limits } = config.gateway;
+  if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
+    throw new HookgateError("ERR_CONFIG", UNGUARDED);
+  }
   const { manager } = await createManagerFromConfig(config, { ...ports, builtins, log, now, waitForHooks: false });
-  const limits = {
-    ...gateway.limits,
-    // The platform bounds it. A request that is torn down without notice would be counted for ever.
-    maxConcurrency: Number.MAX_SAFE_INTEGER,
-  };
-  return createGateway({ ...gateway, limits, host: manager, hooks: () => manager.hooks(), log, now });
+  // The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever.
+  const gateway = { ...config.gateway, limits: { ...limits, max_concurrency: Number.MAX_SAFE_INTEGER } };
+  const { replay } = options;
+  const { platform } = ports;
+  return createGatewayFromConfig(gateway, {
+    ...platform,
+    host: manager,
+    hooks: () => manager.hooks(),
+    replay,
+    log,
+    now,
+  });
 }
+
+const now = (): number => performance.now();
 
 function toText({ config, configName }: EdgeGatewayOptions): string {
   if (typeof config === "string") return config;
