@@ -13,3 +13,12 @@ const drop = (): void => {};
 
 /** A log that keeps nothing: the default where a host gives none. */
 export const silentLog: Log = { debug: drop, info: drop, warn: drop, error: drop };
+
+/** A log that writes each line as one object: the message, and the fields beside it. */
+export function createObjectLog(write: (level: keyof Log, line: LogFields) => void): Log {
+  const at =
+    (level: keyof Log) =>
+    (message: string, fields: LogFields = {}): void =>
+      write(level, { ...fields, message });
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}

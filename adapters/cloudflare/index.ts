@@ -4,3 +4,5 @@
  */
 
 export { createEndpointWorker, type EndpointWorker, type WorkerContext } from "./endpoint.ts";
+export { createGatewayWorker, type GatewayEnv, type GatewayWorkerOptions } from "./gateway.ts";
+export { createReplayStore, ReplayShard } from "./replay.ts";

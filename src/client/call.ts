@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { HookCallError, HookgateError, type HookgateErrorCode, isHookgateError } from "../errors.ts";
 import { type GatewayFetch, type GatewayResponse, readText } from "./fetch.ts";
 

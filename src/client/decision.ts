@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { HookCallError, type NoVerdictKind } from "../errors.ts";
 import { fieldSchemas, type INTERCEPTORS, toolResultSchema } from "../picoclaw/codec.ts";
 import type { ApprovalDecision, Open, Origin, ToolResult, Trace } from "../picoclaw/index.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** What a caller may do. */
 export type Scope = "call" | "observe" | "admin" | "approve" | "register";

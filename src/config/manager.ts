@@ -88,7 +88,7 @@ export async function createManagerFromConfig(
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const manager = new HookManager({ timeouts, log, now });
+  const manager = new HookManager({ timeouts, log, now, currentRequest: options.platform?.currentRequest });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { HookgateError } from "../errors.ts";
 import type { TextPosition } from "./json.ts";
 import { nearestName } from "./nearest.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
 import {
   enabledSchema,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Meta, metaSchema } from "./payload.ts";
 
 /** Something that happened in a turn, as observers are told of it. Keys are PascalCase on the wire. */

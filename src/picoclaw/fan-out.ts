@@ -13,19 +13,27 @@ export interface EventQueueOptions {
   readonly maxQueuedEvents: number;
   readonly log: Log;
   readonly now?: (() => number) | undefined;
+  /** The request that is under way, where none may wait for another. @default one queue takes the events of all */
+  readonly currentRequest?: (() => object | undefined) | undefined;
+}
+
+/** Events that are delivered one after the other. */
+interface Lane {
+  readonly waiting: Current<HookEvent>[];
+  running: Promise<void> | undefined;
 }
 
 const rules: ChainRules<HookEvent, never> = { point: "event", judge: () => ({ outcome: "observed" }) };
 
 /**
  * The events of one observer: delivered one at a time and in order, each under the observer's deadline. A slow observer
- * fills its own queue and delays nobody.
+ * fills its own queue and delays nobody. Where no request may wait for another, each has a queue of its own.
  */
 export class EventQueue {
   readonly #observer: Observer;
   readonly #options: EventQueueOptions;
-  #waiting: Current<HookEvent>[] = [];
-  #running: Promise<void> | undefined;
+  readonly #shared: Lane = { waiting: [], running: undefined };
+  readonly #ofRequest = new WeakMap<object, Lane>();
   #closed = false;
   #droppedCount = 0;
   #failedCount = 0;
@@ -44,33 +52,48 @@ export class EventQueue {
   push(event: Current<HookEvent>): void {
     if (this.#closed || !this.#observer.matches(event.value.Kind)) return;
     const { maxQueuedEvents, log } = this.#options;
-    if (this.#waiting.length >= maxQueuedEvents) {
+    const lane = this.#lane();
+    if (lane.waiting.length >= maxQueuedEvents) {
       this.#droppedCount += 1;
       if (this.#droppedCount === 1 || this.#droppedCount % 1000 === 0) {
         log.warn("observer is too slow; events dropped", { hook: this.#observer.name, dropped: this.#droppedCount });
       }
       return;
     }
-    this.#waiting.push(event);
-    this.#running ??= this.#deliver();
+    lane.waiting.push(event);
+    lane.running ??= this.#deliver(lane);
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when nothing waits, of the request that is under way where each has a queue of its own. */
   async drained(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    const lane = this.#lane();
+    while (lane.running !== undefined) await lane.running;
   }
 
   /** Drops what waits; the event in delivery still ends under its own deadline. */
   close(): void {
     this.#closed = true;
-    this.#droppedCount += this.#waiting.length;
-    this.#waiting = [];
+    this.#drop(this.#shared);
   }
 
-  async #deliver(): Promise<void> {
+  #lane(): Lane {
+    const request = this.#options.currentRequest?.();
+    if (request === undefined) return this.#shared;
+    let lane = this.#ofRequest.get(request);
+    if (lane === undefined) this.#ofRequest.set(request, (lane = { waiting: [], running: undefined }));
+    return lane;
+  }
+
+  #drop(lane: Lane): void {
+    this.#droppedCount += lane.waiting.length;
+    lane.waiting.length = 0;
+  }
+
+  async #deliver(lane: Lane): Promise<void> {
+    const { waiting } = lane;
     // The emitter goes on first: delivery never runs inside a turn.
     await Promise.resolve();
-    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
       const { records } = await runChain([this.#observer], event, { rules, now: this.#options.now });
       const [record] = records;
       if (record?.kind === undefined) {
@@ -83,7 +106,8 @@ export class EventQueue {
           error: record.error,
         });
       }
+      if (this.#closed) this.#drop(lane);
     }
-    this.#running = undefined;
+    lane.running = undefined;
   }
 }

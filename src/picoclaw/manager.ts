@@ -12,7 +12,7 @@ import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { type HookEvent, type HostEvent, toDocumentedKind } from "./event.ts";
-import { EventQueue, type Observer } from "./fan-out.ts";
+import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
 import type { Hook } from "./hook.ts";
 import type {
   ApprovalDecision,
@@ -52,6 +52,11 @@ export interface HookManagerOptions {
   readonly log?: Log;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: () => number;
+  /**
+   * The request that is under way, as one object for as long as it is, where none may wait for what another does, as on
+   * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
+   */
+  readonly currentRequest?: (() => object | undefined) | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
@@ -65,7 +70,7 @@ export interface MountOptions extends TrustOptions {
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
 export class HookManager implements HookHost {
   readonly #timeouts: Required<HookTimeouts>;
-  readonly #maxQueuedEvents: number;
+  readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: (() => number) | undefined;
   readonly #mounted = new Map<string, MountedHook>();
@@ -77,7 +82,8 @@ export class HookManager implements HookHost {
   #closing: Promise<unknown> | undefined;
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
-  constructor({ timeouts = {}, maxQueuedEvents = 64, log = silentLog, now }: HookManagerOptions = {}) {
+  constructor(options: HookManagerOptions = {}) {
+    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest } = options;
     this.#timeouts = {
       observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
       interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
@@ -86,7 +92,7 @@ export class HookManager implements HookHost {
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
-    this.#maxQueuedEvents = maxQueuedEvents;
+    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
     this.#log = log;
     this.#now = now;
     const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
@@ -220,8 +226,7 @@ export class HookManager implements HookHost {
       call: (event, scope) => port.notify(event, scope),
       matches: (kind) => port.observes?.matches(kind) === true,
     };
-    const events =
-      observer && new EventQueue(observer, { maxQueuedEvents: this.#maxQueuedEvents, log: this.#log, now: this.#now });
+    const events = observer && new EventQueue(observer, this.#queueOptions);
     return new MountedHook({ ranked, port, trust, chainHook, events, log: this.#log });
   }
 

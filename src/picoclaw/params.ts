@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type HookEvent, type HostEvent, hostEventSchema, toDocumentedKind } from "./event.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ChangeableField, HookPoint } from "./point.ts";
 
 /** A JSON object. Keys this version does not know pass through untouched, at every level. */

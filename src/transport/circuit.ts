@@ -25,7 +25,7 @@ export class Circuit {
   readonly #openMs: number;
   #failureCount = 0;
   #openUntilMs: number | undefined;
-  #isTrialRunning = false;
+  #trialUntilMs: number | undefined;
 
   constructor({ now, maxFailures = 5, openMs = 10_000 }: CircuitOptions) {
     this.#now = now;
@@ -40,19 +40,23 @@ export class Circuit {
 
   /**
    * Lets a call through. One that comes after the time is a trial: until it has ended, others are refused.
+   * @param maxMs - how long the call can take, in milliseconds: a trial that has not reported by then was torn down with
+   *   its request, and another is let through
    * @throws {HookCallError} `circuit_open`
    */
-  enter(): Passage {
+  enter(maxMs: number = Number.POSITIVE_INFINITY): Passage {
     const isTrial = this.isOpen;
+    let untilMs = 0;
     if (isTrial) {
       this.check();
-      this.#isTrialRunning = true;
+      untilMs = this.#now() + maxMs;
+      this.#trialUntilMs = untilMs;
     }
     let isOver = false;
     const end = (report: () => void): void => {
       if (isOver) return;
       isOver = true;
-      if (isTrial) this.#isTrialRunning = false;
+      if (isTrial && this.#trialUntilMs === untilMs) this.#trialUntilMs = undefined;
       report();
     };
     return {
@@ -65,7 +69,8 @@ export class Circuit {
   /** @throws {HookCallError} `circuit_open` when a call would be refused now */
   check(): void {
     if (this.#openUntilMs === undefined) return;
-    if (this.#isTrialRunning || this.#now() < this.#openUntilMs) {
+    const nowMs = this.#now();
+    if (nowMs < this.#openUntilMs || (this.#trialUntilMs !== undefined && nowMs < this.#trialUntilMs)) {
       throw new HookCallError("circuit_open", `the hook gave no verdict ${this.#failureCount} times in a row`);
     }
   }

@@ -30,6 +30,14 @@ export interface EventBatchOptions {
   readonly random: () => number;
   /** Told of the work that goes on after the events were handed over; the host's `waitUntil`. */
   readonly waitUntil: ((work: Promise<void>) => void) | undefined;
+  /** Counted up; several batches may share it. */
+  readonly counts: EventCounts;
+}
+
+/** How many events were delivered, and how many were not and will not be. */
+export interface EventCounts {
+  delivered: number;
+  dropped: number;
 }
 
 /**
@@ -43,16 +51,9 @@ export class EventBatch {
   #running: Promise<void> | undefined;
   #startNow: () => void = () => {};
   #isClosing = false;
-  #deliveredCount = 0;
-  #droppedCount = 0;
 
   constructor(options: EventBatchOptions) {
     this.#options = options;
-  }
-
-  /** How many events were delivered, and how many were not and will not be. */
-  get counts(): { readonly delivered: number; readonly dropped: number } {
-    return { delivered: this.#deliveredCount, dropped: this.#droppedCount };
   }
 
   /**
@@ -62,7 +63,7 @@ export class EventBatch {
   push(notification: string): void {
     const isFull = this.#queue.length >= MAX_QUEUED_EVENTS;
     if (isFull || (this.#queue.length > 0 && this.#queuedChars + notification.length > MAX_QUEUED_CHARS)) {
-      this.#droppedCount += 1;
+      this.#options.counts.dropped += 1;
       throw new HookCallError("overloaded", "too many events wait for the hook");
     }
     this.#queue.push(notification);
@@ -91,7 +92,7 @@ export class EventBatch {
       const batch = this.#takeBatch();
       try {
         await this.#deliver(batch);
-        this.#deliveredCount += batch.length;
+        this.#options.counts.delivered += batch.length;
       } catch (error) {
         this.#drop(batch.length, error);
       }
@@ -127,12 +128,12 @@ export class EventBatch {
   }
 
   #drop(count: number, error: unknown): void {
-    this.#droppedCount += count;
-    const { name, log } = this.#options;
+    const { name, log, counts } = this.#options;
+    counts.dropped += count;
     const why = isHookCallError(error)
       ? { kind: error.kind, error: error.message }
       : { error: String(error).slice(0, 200) };
-    log.warn("events were not delivered", { hook: name, events: count, dropped: this.#droppedCount, ...why });
+    log.warn("events were not delivered", { hook: name, events: count, dropped: counts.dropped, ...why });
   }
 
   #pause(delayMs: number): Promise<void> {
@@ -143,6 +144,59 @@ export class EventBatch {
         resolve();
       };
     });
+  }
+}
+
+/** Options of {@link EventBatches}. */
+export interface EventBatchesOptions extends Omit<EventBatchOptions, "counts"> {
+  /** The request that is under way, where none may wait for another. @default one batch takes the events of all */
+  readonly currentRequest?: (() => object | undefined) | undefined;
+}
+
+/**
+ * The batches of one hook: a single one, or one for each request where none may wait for another. A request that is torn
+ * down then takes its own events with it and nobody else's.
+ */
+export class EventBatches {
+  readonly #options: EventBatchesOptions;
+  readonly #counts: EventCounts = { delivered: 0, dropped: 0 };
+  readonly #shared: EventBatch;
+  readonly #ofRequest = new WeakMap<object, EventBatch>();
+
+  constructor(options: EventBatchesOptions) {
+    this.#options = options;
+    this.#shared = this.#create();
+  }
+
+  get counts(): Readonly<EventCounts> {
+    return this.#counts;
+  }
+
+  /**
+   * Takes one notification, as JSON text.
+   * @throws {HookCallError} `overloaded` when too many wait
+   */
+  push(notification: string): void {
+    this.#current().push(notification);
+  }
+
+  /** Sends what waits without waiting for more. Resolves when it was delivered or dropped; never rejects. */
+  flush(): Promise<void> {
+    return this.#current().flush();
+  }
+
+  #current(): EventBatch {
+    const request = this.#options.currentRequest?.();
+    if (request === undefined) return this.#shared;
+    const found = this.#ofRequest.get(request);
+    if (found !== undefined) return found;
+    const made = this.#create();
+    this.#ofRequest.set(request, made);
+    return made;
+  }
+
+  #create(): EventBatch {
+    return new EventBatch({ ...this.#options, counts: this.#counts });
   }
 }
 

@@ -24,6 +24,11 @@ export interface HttpPlatformOptions {
    * `maxConcurrency` is `overloaded` at once. @default false
    */
   readonly isolatesRequests?: boolean | undefined;
+  /**
+   * The request that is under way, as one object for as long as it is. Each then sends the events it was handed by
+   * itself, on its own `waitUntil`. @default the events of all requests go out together
+   */
+  readonly currentRequest?: (() => object | undefined) | undefined;
 }
 
 /** Options of {@link createHttpTransport}. */

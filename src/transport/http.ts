@@ -2,7 +2,7 @@ import { HookCallError, isHookCallError } from "../errors.ts";
 import { silentLog } from "../log.ts";
 import { Circuit, type Passage } from "./circuit.ts";
 import type { OutgoingMessage, Transport, TransportScope, TransportState, TransportStatus } from "./contract.ts";
-import { EventBatch } from "./event-batch.ts";
+import { EventBatches } from "./event-batch.ts";
 import { Handshake } from "./handshake.ts";
 import { encodeNotification } from "./http-body.ts";
 import { type Batch, HttpClient } from "./http-client.ts";
@@ -56,7 +56,8 @@ export function createHttpTransport(options: HttpOptions): Transport {
     schedule: options.schedule ?? timerSchedule,
   };
   const { isolatesRequests = false } = options;
-  const slots = new Slots({ maxRunning: maxConcurrency, maxWaiting: isolatesRequests ? 0 : MAX_WAITING });
+  const maxWaiting = isolatesRequests ? 0 : MAX_WAITING;
+  const slots = new Slots({ maxRunning: maxConcurrency, maxWaiting, now: settings.now });
   const isLocal = isLoopback || options.isBinding === true;
   const mayApprove = signature === undefined ? isLocal : signature.provesApprovals;
   return new HttpTransport(settings, { options, slots, mayApprove });
@@ -76,7 +77,7 @@ class HttpTransport implements Transport {
   readonly #client: HttpClient;
   readonly #circuit: Circuit;
   readonly #handshake: Handshake;
-  readonly #events: EventBatch;
+  readonly #events: EventBatches;
   #failedGreetings = 0;
   #wasGreeted = false;
   #lastError: string | undefined;
@@ -104,7 +105,8 @@ class HttpTransport implements Transport {
       const batch = this.#client.createBatch(notifications);
       return () => this.#deliver(batch);
     };
-    this.#events = new EventBatch({ name, prepare, log, schedule, random, waitUntil: options.waitUntil });
+    const { waitUntil, currentRequest } = options;
+    this.#events = new EventBatches({ name, prepare, log, schedule, random, waitUntil, currentRequest });
   }
 
   async call(message: OutgoingMessage, scope: TransportScope): Promise<unknown> {
@@ -119,7 +121,7 @@ class HttpTransport implements Transport {
     if (waiting !== undefined) await waiting;
     try {
       watch.assertGoing();
-      passage = this.#circuit.enter();
+      passage = this.#circuit.enter(scope.remainingMs);
       if (!this.#handshake.isFresh) await this.#handshake.ensure(watch);
       const result = await this.#client.call(message, watch, this.#handshake.isIdempotent(message.method));
       passage.succeed();
@@ -129,7 +131,7 @@ class HttpTransport implements Transport {
       if (isHookCallError(error)) this.#lastError = error.message.slice(0, MAX_ERROR_CHARS);
       throw error;
     } finally {
-      this.#slots.release();
+      this.#slots.release(watch);
     }
   }
 

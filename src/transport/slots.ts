@@ -7,13 +7,19 @@ export interface SlotsOptions {
   readonly maxRunning: number;
   /** How many more may wait; 0 where one request must not wait for another. */
   readonly maxWaiting: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
 }
+
+/** A call ends at its deadline; what has not given its slot back so long after was torn down with its request. */
+const GRACE_MS = 1000;
 
 /** Lets a number of calls run at once; others wait in their order, each within its own deadline. */
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #waiting = new Set<() => void>();
-  #runningCount = 0;
+  /** The calls that run, and until when they can. */
+  readonly #running = new Map<Watch, number>();
   #onIdle: () => void = () => {};
 
   constructor(options: SlotsOptions) {
@@ -28,24 +34,29 @@ export class Slots {
    */
   take(watch: Watch): Promise<void> | undefined {
     const { maxRunning, maxWaiting } = this.#options;
-    if (this.#runningCount < maxRunning) {
-      this.#runningCount += 1;
+    if (this.#running.size >= maxRunning) this.#forget();
+    if (this.#running.size < maxRunning) {
+      this.#run(watch);
       return undefined;
     }
     if (this.#waiting.size >= maxWaiting)
       throw new HookCallError("overloaded", "too many calls of the hook are in flight");
     return watch.wait((done) => {
-      this.#waiting.add(done);
-      return () => this.#waiting.delete(done);
+      const enter = (): void => {
+        this.#run(watch);
+        done();
+      };
+      this.#waiting.add(enter);
+      return () => this.#waiting.delete(enter);
     });
   }
 
-  /** Gives a slot back, to the call that has waited longest. */
-  release(): void {
+  /** Gives the call's slot back, to the call that has waited longest. */
+  release(watch: Watch): void {
+    this.#running.delete(watch);
     const [next] = this.#waiting;
     if (next === undefined) {
-      this.#runningCount -= 1;
-      if (this.#runningCount === 0) this.#onIdle();
+      if (this.#running.size === 0) this.#onIdle();
       return;
     }
     this.#waiting.delete(next);
@@ -54,9 +65,18 @@ export class Slots {
 
   /** Resolves when no call runs. */
   idle(): Promise<void> {
-    if (this.#runningCount === 0) return Promise.resolve();
+    if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onIdle = resolve;
     });
+  }
+
+  #run(watch: Watch): void {
+    this.#running.set(watch, this.#options.now() + watch.scope.remainingMs + GRACE_MS);
+  }
+
+  #forget(): void {
+    const nowMs = this.#options.now();
+    for (const [watch, untilMs] of this.#running) if (untilMs < nowMs) this.#running.delete(watch);
   }
 }

@@ -36,6 +36,7 @@ import { serveStdioCases } from "./serve-stdio.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
+import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
@@ -76,6 +77,7 @@ export const cases: readonly Case[] = [
   ...signingCases,
   ...endpointCases,
   ...endpointLifeCases,
+  ...tornDownCases,
   ...trustCases,
   ...dialectCases,
   ...messageCases,

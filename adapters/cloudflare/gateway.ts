@@ -1,0 +1,82 @@
+import type { HookConnection, HookPorts } from "../../src/config/index.ts";
+import { createEdgeGateway, type EdgeGateway } from "../../src/gateway/edge.ts";
+import { createObjectLog } from "../../src/log.ts";
+import type { BuiltinRegistry } from "../../src/picoclaw/index.ts";
+import { createFetchExchange, type ExchangeFetch } from "../../src/transport/fetch-exchange.ts";
+import type { EndpointWorker } from "./endpoint.ts";
+import { createReplayStore, type ReplayShard } from "./replay.ts";
+import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
+
+/** What a gateway is bound to: variables, secrets and services, by name. */
+export interface GatewayEnv {
+  /** The config: a table, or JSON text. */
+  readonly HOOKGATE_CONFIG?: unknown;
+  /** `1` on the developer's own machine. */
+  readonly HOOKGATE_DEV?: unknown;
+  /** Where signed requests of hosts are remembered; without it each isolate remembers its own. */
+  readonly REPLAY?: DurableObjectNamespace<ReplayShard>;
+  readonly [name: string]: unknown;
+}
+
+/** Options of {@link createGatewayWorker}. */
+export interface GatewayWorkerOptions {
+  /**
+   * The config, such as a JSON module that is bundled, or its text. Secrets in it are `${env:NAME}`.
+   * @default the variable `HOOKGATE_CONFIG`: a table, or JSON text
+   */
+  readonly config?: string | object | undefined;
+  /** The in-process hooks a config may name. @default hookgate's own */
+  readonly builtins?: BuiltinRegistry | undefined;
+}
+
+/**
+ * Makes a Worker of a gateway, which is built with the first request, once for each isolate. Without authentication it
+ * serves only where the variable `HOOKGATE_DEV` is `1`, and even then only this machine, for `wrangler dev`.
+ */
+export function createGatewayWorker({ config, builtins }: GatewayWorkerOptions = {}): EndpointWorker<GatewayEnv> {
+  let gateway: EdgeGateway | undefined;
+  const open = (env: GatewayEnv): EdgeGateway =>
+    createEdgeGateway({
+      config: config ?? env.HOOKGATE_CONFIG,
+      configName: "HOOKGATE_CONFIG",
+      env,
+      isLocal: env.HOOKGATE_DEV === "1",
+      builtins,
+      ports: createHookPorts(env),
+      replay: env.REPLAY && createReplayStore(env.REPLAY),
+      // Workers Logs index the members of an object.
+      log: createObjectLog((level, line) => console[level](line)),
+    });
+  return {
+    fetch(request, env, context) {
+      const opened = (gateway ??= open(env));
+      // Cloudflare sets the header itself; behind a service binding there is none.
+      const remoteAddress = request.headers.get("cf-connecting-ip") ?? undefined;
+      const answering = runInRequest(context, () => opened.fetch(request, { remoteAddress }));
+      // A client that leaves would otherwise end the work where it stands, and no `finally` of it would run.
+      context.waitUntil(answering);
+      return answering;
+    },
+  };
+}
+
+function createHookPorts(env: GatewayEnv): HookPorts {
+  return {
+    connect: () => connectBy((url, init) => fetch(url, init)),
+    bind(name) {
+      const service = env[name];
+      return isFetcher(service) ? connectBy((url, init) => service.fetch(url, init)) : undefined;
+    },
+    platform: { waitUntil, currentRequest, isolatesRequests: true },
+    // No address that a name resolves to can be checked here; `global_fetch_strictly_public` does what can be done.
+    allowAddress: false,
+  };
+}
+
+function connectBy(send: ExchangeFetch): HookConnection {
+  return { exchange: createFetchExchange({ fetch: limitConnections(send) }), fetch: limitConnections(send) };
+}
+
+function isFetcher(value: unknown): value is Fetcher {
+  return typeof value === "object" && value !== null && "fetch" in value && typeof value.fetch === "function";
+}

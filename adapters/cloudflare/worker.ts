@@ -1,0 +1,12 @@
+/**
+ * The gateway as a Worker: the `main` of a wrangler.toml.
+ * @module
+ */
+
+import { createGatewayWorker, type GatewayEnv } from "./gateway.ts";
+import type { EndpointWorker } from "./endpoint.ts";
+
+export { ReplayShard } from "./replay.ts";
+
+const worker: EndpointWorker<GatewayEnv> = createGatewayWorker();
+export default worker;

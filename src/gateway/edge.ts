@@ -1,0 +1,103 @@
+import { ConfigError, createManagerFromConfig, type HookPorts, parseConfig } from "../config/index.ts";
+import { HookgateError } from "../errors.ts";
+import { type Log, silentLog } from "../log.ts";
+import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
+import { answerRefusal } from "./answer.ts";
+import { type CreateGatewayAuthOptions, createGatewayFromConfig } from "./from-config.ts";
+import type { Gateway } from "./gateway.ts";
+import type { PeerInfo } from "./origin.ts";
+
+/** Options of {@link createEdgeGateway}. */
+export interface EdgeGatewayOptions {
+  /** The config: an object, or JSON text. */
+  readonly config: unknown;
+  /** What the config is called in messages, such as the variable it is in. */
+  readonly configName: string;
+  /** What the runtime binds to the program: the texts among it are the variables that `${env:NAME}` may use. */
+  readonly env: Readonly<Record<string, unknown>>;
+  /**
+   * Whether it runs on the developer's own machine. It may then serve without authentication, but only callers of that
+   * machine, and its answers say what is wrong with the config. @default false
+   */
+  readonly isLocal?: boolean | undefined;
+  /** The in-process hooks the config may name. @default hookgate's own */
+  readonly builtins?: BuiltinRegistry | undefined;
+  /** The ways to hooks that the runtime has. */
+  readonly ports: HookPorts;
+  /** Remembers which signed requests of hosts were seen, for every isolate. @default a store in memory, for each alone */
+  readonly replay?: CreateGatewayAuthOptions["replay"];
+  /** @default a log that keeps nothing */
+  readonly log?: Log | undefined;
+}
+
+/** A gateway as an edge runtime calls it. */
+export interface EdgeGateway {
+  /** Answers a request. It does not reject. */
+  fetch(request: Request, info?: PeerInfo): Promise<Response>;
+}
+
+/**
+ * Makes a gateway for a runtime that can do nothing outside of a request: it is built with the first one. A config that
+ * cannot be used is logged, and every request is answered with 500 then.
+ */
+export function createEdgeGateway(options: EdgeGatewayOptions): EdgeGateway {
+  const { log = silentLog, isLocal = false } = options;
+  // What was built, never the promise of it: no request may wait for another.
+  let built: Gateway | HookgateError | undefined;
+  return {
+    async fetch(request, info) {
+      if (built === undefined) {
+        const made = await build(options).catch((error: unknown) => toUnusable(error, log));
+        built ??= made;
+      }
+      if (!(built instanceof HookgateError)) return built.fetch(request, info);
+      const message = isLocal ? built.message : "the gateway's config cannot be used; its log says why";
+      return answerRefusal({ code: "ERR_CONFIG", message });
+    },
+  };
+}
+
+/** Anyone can reach a gateway on the edge, and could answer for its hooks and read what agents say. */
+const UNGUARDED =
+  'refusing to serve without authentication: configure gateway.auth, or set HOOKGATE_DEV to "1" to serve this machine only';
+
+async function build(options: EdgeGatewayOptions): Promise<Gateway> {
+  const { ports, configName: file, log = silentLog, builtins = createBuiltinRegistry() } = options;
+  const env = Object.fromEntries(Object.entries(options.env).filter(isText));
+  const config = parseConfig(toText(options), { env, builtins, file });
+  const { auth, limits } = config.gateway;
+  if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
+    throw new HookgateError("ERR_CONFIG", UNGUARDED);
+  }
+  const { manager } = await createManagerFromConfig(config, { ...ports, builtins, log, now, waitForHooks: false });
+  // The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever.
+  const gateway = { ...config.gateway, limits: { ...limits, max_concurrency: Number.MAX_SAFE_INTEGER } };
+  const { replay } = options;
+  const { platform } = ports;
+  return createGatewayFromConfig(gateway, {
+    ...platform,
+    host: manager,
+    hooks: () => manager.hooks(),
+    replay,
+    log,
+    now,
+  });
+}
+
+const now = (): number => performance.now();
+
+function toText({ config, configName }: EdgeGatewayOptions): string {
+  if (typeof config === "string") return config;
+  if (typeof config === "object" && config !== null) return JSON.stringify(config);
+  throw new ConfigError([{ path: "$", message: "missing: the config, as a table or as JSON text" }], configName);
+}
+
+function isText(entry: readonly [string, unknown]): entry is [string, string] {
+  return typeof entry[1] === "string";
+}
+
+function toUnusable(error: unknown, log: Log): HookgateError {
+  const message = error instanceof Error ? error.message : String(error);
+  log.error("the gateway cannot be used", { error: message });
+  return error instanceof HookgateError ? error : new HookgateError("ERR_CONFIG", message, { cause: error });
+}

@@ -1,0 +1,9 @@
+import type { TestShard } from "./shards.ts";
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      readonly REPLAY: DurableObjectNamespace<TestShard>;
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import { ReplayShard } from "../../../../adapters/cloudflare/replay.ts";
+
+/** What the objects of the tests take for the time. */
+export const clock = { nowMs: Date.now() };
+
+/** A shard whose clock the tests set. */
+export class TestShard extends ReplayShard {
+  override now = (): number => clock.nowMs;
+}
+
+export default {
+  fetch: (): Response => new Response(),
+};
