@@ -11,6 +11,10 @@ export interface ChainHook<P extends object> {
   /** Deadline of one call in milliseconds, 1 to {@link MAX_TIMEOUT_MS}. */
   readonly timeoutMs: number;
   readonly policy: FailurePolicy;
+  /** How often a call without a verdict is made again, at once, before the policy is asked. @default 0 */
+  readonly retryCount?: number | undefined;
+  /** Whether the hook is called for a payload. @default always */
+  appliesTo?(payload: P): boolean;
   /** Calls the hook; the reply, or a promise of it, is read by {@link ChainRules.judge}. */
   call(current: Current<P>, scope: CallScope): unknown;
 }
@@ -39,6 +43,11 @@ export interface ChainRules<P extends object, V> {
 export interface ChainOptions {
   /** The host's own signal; when it aborts the chain ends at once. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What all calls of the chain may take together, in milliseconds: the one under way is cut when it is used up, and no
+   * other is made. @default no bound
+   */
+  readonly budgetMs?: number | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
 }
@@ -52,6 +61,8 @@ export interface ChainOutcome<P extends object, V> {
   readonly halt?: { readonly hook: string; readonly verdict: V };
   /** The no-verdict that ended the chain early, by its hook's failure policy. */
   readonly failure?: { readonly hook: string; readonly noVerdict: NoVerdict; readonly effect: FailureEffect };
+  /** Whether hooks were left out because the budget was used up. */
+  readonly exhausted: boolean;
   /** Whether the host's signal ended the chain. */
   readonly aborted: boolean;
   readonly records: readonly HookRecord[];
@@ -66,42 +77,49 @@ const monotonic = (): number => performance.now();
 export async function runChain<P extends object, V>(
   hooks: readonly ChainHook<P>[],
   input: Current<P>,
-  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V> },
+  { rules, signal, now = monotonic, budgetMs = Infinity }: ChainOptions & { readonly rules: ChainRules<P, V> },
 ): Promise<ChainOutcome<P, V>> {
   const deadline = new Deadline(now, signal);
   const records: HookRecord[] = [];
   let current = input;
-  const end = (aborted: boolean): ChainOutcome<P, V> => ({
-    current,
-    changed: current !== input,
-    aborted,
-    records,
-  });
+  const end = (ending: Partial<ChainOutcome<P, V>>): ChainOutcome<P, V> => {
+    return { current, changed: current !== input, exhausted: false, aborted: false, records, ...ending };
+  };
   try {
     let startedAtMs = now();
+    const endsAtMs = startedAtMs + budgetMs;
     for (const hook of hooks) {
-      if (deadline.aborted) return end(true);
-      const step = { hook, current, rules, deadline, startedAtMs, now };
-      // A synchronous hook is settled without a promise of its own.
-      let judged = callHook(step);
-      if (judged instanceof Promise) judged = await judged;
-      const endedAtMs = now();
-      const ms = endedAtMs - startedAtMs;
-      startedAtMs = endedAtMs;
+      if (deadline.aborted) return end({ aborted: true });
       const base = { hook: hook.name, source: hook.source, point: rules.point };
-      if ("kind" in judged) {
-        const effect = judged.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
-        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt: 1 };
-        records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
-        if (deadline.aborted) return end(true);
-        if (effect !== "continue") return { ...end(false), failure: { hook: hook.name, noVerdict: judged, effect } };
+      const isExhausted = startedAtMs >= endsAtMs;
+      if (isExhausted || hook.appliesTo?.(current.value) === false) {
+        records.push({ ...base, outcome: isExhausted ? "out_of_budget" : "filtered", ms: 0, attempt: 0 });
+        if (isExhausted) return end({ exhausted: true });
         continue;
       }
-      records.push({ ...base, outcome: judged.outcome, ms, attempt: 1 });
-      if (judged.next !== undefined) current = new Current(judged.next);
-      if (judged.halt !== undefined) return { ...end(false), halt: { hook: hook.name, verdict: judged.halt } };
+      for (let attempt = 1, isDone = false; !isDone; attempt += 1) {
+        const scope = new CallScope(Math.min(startedAtMs + hook.timeoutMs, endsAtMs), now);
+        // A synchronous hook is settled without a promise of its own.
+        let judged = callHook({ hook, current, rules, deadline, scope });
+        if (judged instanceof Promise) judged = await judged;
+        const endedAtMs = now();
+        const ms = endedAtMs - startedAtMs;
+        startedAtMs = endedAtMs;
+        isDone = !("kind" in judged) || attempt > (hook.retryCount ?? 0) || endedAtMs >= endsAtMs || deadline.aborted;
+        if ("kind" in judged) {
+          const effect = isDone ? effectOf(judged, { hook, deadline }) : undefined;
+          const failed = { outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt };
+          records.push({ ...base, ...failed, ...(effect === "continue" && { failed_open: true }), ...scope.noted });
+          if (deadline.aborted) return end({ aborted: true });
+          if (effect === undefined || effect === "continue") continue;
+          return end({ failure: { hook: hook.name, noVerdict: judged, effect } });
+        }
+        records.push({ ...base, outcome: judged.outcome, ms, attempt, ...scope.noted });
+        if (judged.next !== undefined) current = new Current(judged.next);
+        if (judged.halt !== undefined) return end({ halt: { hook: hook.name, verdict: judged.halt } });
+      }
     }
-    return end(deadline.aborted);
+    return end({ aborted: deadline.aborted });
   } finally {
     deadline.dispose();
   }
@@ -112,15 +130,13 @@ interface Step<P extends object, V> {
   readonly current: Current<P>;
   readonly rules: ChainRules<P, V>;
   readonly deadline: Deadline;
-  readonly startedAtMs: number;
-  readonly now: () => number;
+  readonly scope: CallScope;
 }
 
 type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
 
 function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise<Judged<P, V>> {
-  const { hook, current, startedAtMs, now, deadline } = step;
-  const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
+  const { hook, current, deadline, scope } = step;
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
@@ -130,19 +146,21 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
   }
 }
 
-function judge<P extends object, V>(
-  reply: unknown,
-  { hook, current, rules, startedAtMs, now }: Step<P, V>,
-): Judged<P, V> {
+function judge<P extends object, V>(reply: unknown, { hook, current, rules, scope }: Step<P, V>): Judged<P, V> {
   try {
     // A hook that held the event loop past its deadline kept the timer from firing; its reply is late all the same.
-    if (now() - startedAtMs >= hook.timeoutMs) {
-      return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
-    }
+    if (scope.remainingMs <= 0) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
     return rules.judge(reply, current.value, hook);
   } catch (error) {
     return toNoVerdict(error);
   }
+}
+
+function effectOf<P extends object>(
+  noVerdict: NoVerdict,
+  { hook, deadline }: { readonly hook: ChainHook<P>; readonly deadline: Deadline },
+): FailureEffect {
+  return noVerdict.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(noVerdict);
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
