@@ -9,6 +9,7 @@ const QUEUED_CHUNKS = 16;
  */
 export function toByteSource(readable: Readable): ReadableStream<Uint8Array> {
   let isOpen = true;
+  let endPull: (() => void) | undefined;
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -17,18 +18,26 @@ export function toByteSource(readable: Readable): ReadableStream<Uint8Array> {
           isOpen = false;
           if (error === undefined) controller.close();
           else controller.error(error);
+          endPull?.();
         };
         readable.on("data", (chunk: Uint8Array) => {
           if (!isOpen) return;
           controller.enqueue(chunk);
-          if ((controller.desiredSize ?? 0) <= 0) readable.pause();
+          if ((controller.desiredSize ?? 0) > 0) return;
+          readable.pause();
+          endPull?.();
         });
         readable.on("end", () => close());
         readable.on("close", () => close());
         readable.on("error", close);
       },
+      // A pull lasts until the queue is full: one that ended at once would be made again for each chunk, which costs
+      // more than the chunk does.
       pull() {
-        if (readable.isPaused()) readable.resume();
+        readable.resume();
+        return new Promise((resolve) => {
+          endPull = resolve;
+        });
       },
       cancel() {
         isOpen = false;
@@ -40,39 +49,42 @@ export function toByteSource(readable: Readable): ReadableStream<Uint8Array> {
 }
 
 /**
- * The web stream of a Node stream that takes bytes. A write is done when Node asks for more, not when the bytes have
+ * The web stream of a Node stream that takes text and sends it as UTF-8, which Node does in the write itself. A write is done when Node asks for more, not when the bytes have
  * left; the `error` listener stays for good, because a pipe whose reader is gone reports it at any time.
  */
-export function toByteSink(writable: Writable): WritableStream<Uint8Array> {
+export function toTextSink(writable: Writable): WritableStream<string> {
   let onDrain: { readonly resolve: () => void; readonly reject: (error: Error) => void } | undefined;
-  return new WritableStream<Uint8Array>({
-    start(controller) {
-      const fail = (error: Error): void => {
-        controller.error(error);
-        onDrain?.reject(error);
-        onDrain = undefined;
-      };
-      writable.on("error", fail);
-      writable.on("close", () => fail(new Error("the pipe is closed")));
-      writable.on("drain", () => {
-        onDrain?.resolve();
-        onDrain = undefined;
-      });
+  return new WritableStream<string>(
+    {
+      start(controller) {
+        const fail = (error: Error): void => {
+          controller.error(error);
+          onDrain?.reject(error);
+          onDrain = undefined;
+        };
+        writable.on("error", fail);
+        writable.on("close", () => fail(new Error("the pipe is closed")));
+        writable.on("drain", () => {
+          onDrain?.resolve();
+          onDrain = undefined;
+        });
+      },
+      write(chunk) {
+        if (writable.write(chunk)) return undefined;
+        return new Promise((resolve, reject) => {
+          onDrain = { resolve, reject };
+        });
+      },
+      close() {
+        return new Promise((resolve) => {
+          writable.end(resolve);
+        });
+      },
+      abort() {
+        writable.destroy();
+      },
     },
-    write(chunk) {
-      if (writable.destroyed) throw new Error("the pipe is closed");
-      if (writable.write(chunk)) return undefined;
-      return new Promise((resolve, reject) => {
-        onDrain = { resolve, reject };
-      });
-    },
-    close() {
-      return new Promise((resolve) => {
-        writable.end(resolve);
-      });
-    },
-    abort() {
-      writable.destroy();
-    },
-  });
+    // One that is never full does not make and settle a promise of readiness for each write.
+    { highWaterMark: QUEUED_CHUNKS },
+  );
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { ExitStatus, Spawn, SpawnedProcess } from "../../src/transport/spawn.ts";
-import { toByteSink, toByteSource } from "./byte-streams.ts";
+import { toTextSink, toByteSource } from "./byte-streams.ts";
 import { killGroup, trackGroup, untrackGroup } from "./process-groups.ts";
 
 /** Options of {@link createSpawn}. */
@@ -29,7 +29,11 @@ export function createSpawn({ command, cwd, env }: ChildProcessOptions): Spawn {
   return () => start(file, args, { cwd, env });
 }
 
-function start(file: string, args: readonly string[], { cwd, env }: Omit<ChildProcessOptions, "command">): SpawnedProcess {
+function start(
+  file: string,
+  args: readonly string[],
+  { cwd, env }: Omit<ChildProcessOptions, "command">,
+): SpawnedProcess {
   const child = spawn(file, args, {
     cwd,
     env: { ...process.env, PYTHONUNBUFFERED: "1", ...env },
@@ -62,7 +66,7 @@ function start(file: string, args: readonly string[], { cwd, env }: Omit<ChildPr
   });
   return {
     ...(pid === undefined ? {} : { pid }),
-    stdin: toByteSink(child.stdin),
+    stdin: toTextSink(child.stdin),
     stdout: toByteSource(child.stdout),
     stderr: toByteSource(child.stderr),
     exited,
@@ -77,7 +81,10 @@ function start(file: string, args: readonly string[], { cwd, env }: Omit<ChildPr
   };
 }
 
-function describeFailure(error: Error, { file, cwd }: { readonly file: string; readonly cwd: string | undefined }): string {
+function describeFailure(
+  error: Error,
+  { file, cwd }: { readonly file: string; readonly cwd: string | undefined },
+): string {
   const code = "code" in error ? error.code : undefined;
   // The system reports a missing directory as it does a missing command.
   if (code === "ENOENT" && cwd !== undefined && !existsSync(cwd)) return `ENOENT, directory not found: "${cwd}"`;

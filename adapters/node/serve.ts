@@ -6,6 +6,7 @@ import { getRequestListener } from "@hono/node-server";
 import { HookgateError } from "../../src/errors.ts";
 import { answerRefusal, type Gateway } from "../../src/gateway/index.ts";
 import { type Log, silentLog } from "../../src/log.ts";
+import { readIncomingBody } from "./incoming-body.ts";
 
 /** Options of {@link serveGateway}. */
 export interface ServeGatewayOptions {
@@ -85,7 +86,11 @@ function createGatewayServer(gateway: Gateway, { hostname, timeouts, overrideGlo
   const { headersMs = 10_000, requestMs = 30_000, keepAliveMs = 65_000 } = timeouts;
   const listener = getRequestListener(
     (request, { incoming }) =>
-      gateway.fetch(request, { remoteAddress: incoming.socket.remoteAddress, boundHost: hostname }),
+      gateway.fetch(request, {
+        remoteAddress: incoming.socket.remoteAddress,
+        boundHost: hostname,
+        readBody: (maxBytes) => readIncomingBody(incoming, maxBytes),
+      }),
     {
       hostname,
       overrideGlobalObjects: overrideGlobalObjects ?? true,

@@ -15,6 +15,7 @@ import {
 } from "../picoclaw/index.ts";
 import type { Spawn } from "../transport/spawn.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
+import { formatPath } from "./path.ts";
 import { ConfigError } from "./problem.ts";
 import type { BuiltinConfig, ConfigFile, ProcessConfig } from "./schema.ts";
 
@@ -71,6 +72,7 @@ interface Loaded {
   readonly port: HookPort;
   readonly observe: readonly string[];
   readonly required: boolean;
+  readonly startedAtMs: number;
 }
 
 /**
@@ -90,24 +92,22 @@ export async function createManagerFromConfig(
     approvalMs: hooks.defaults.approval_timeout_ms ?? 0,
   };
   const manager = new HookManager({ timeouts, log, now });
-  const startedAtMs = now();
   const builtins = await loadBuiltins(loadable(hooks, hooks.builtins), options);
-  const loaded = [
-    ...builtins,
-    ...loadable(hooks, hooks.processes).map(([name, entry]) => loadProcess(name, entry, options)),
-  ];
-  const started = await Promise.all(
-    loaded.map(async ({ name, priority, port, observe, required }) => {
-      await manager.mount(port, { name, priority });
-      await port.ready();
-      const { state, lastError } = port.status();
-      const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
-      const points = [...port.points];
-      return { name, transport: port.source, points, observe, required, state, ...reason, ms: now() - startedAtMs };
-    }),
-  );
+  const started = await Promise.all(builtins.map((hook) => mount(hook, manager, now)));
+  const processes = loadable(hooks, hooks.processes).map(([name, entry]) => loadProcess(name, entry, options));
+  started.push(...(await Promise.all(processes.map((hook) => mount(hook, manager, now)))));
   const order = manager.hooks().map(({ name }) => name);
   return { manager, started: started.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)) };
+}
+
+async function mount(hook: Loaded, manager: HookManager, now: () => number): Promise<StartedHook> {
+  const { name, priority, port, observe, required, startedAtMs } = hook;
+  await manager.mount(port, { name, priority });
+  await port.ready();
+  const { state, lastError } = port.status();
+  const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
+  const { source: transport, points } = port;
+  return { name, transport, points: [...points], observe, required, state, ...reason, ms: now() - startedAtMs };
 }
 
 function loadable<E extends { readonly enabled: boolean }>(
@@ -119,13 +119,15 @@ function loadable<E extends { readonly enabled: boolean }>(
 
 async function loadBuiltins(
   entries: readonly (readonly [string, BuiltinConfig])[],
-  { builtins, log }: ManagerFromConfigOptions,
+  { builtins, log, now }: ManagerFromConfigOptions,
 ): Promise<readonly Loaded[]> {
   const loaded: Loaded[] = [];
   try {
     for (const [name, { config, priority }] of entries) {
+      const startedAtMs = now();
       const port = createLocalPort(createBuiltin(name, config, { builtins, log }), { log });
-      loaded.push({ name, priority, port, observe: port.observes === undefined ? [] : ["*"], required: false });
+      const observe = port.observes === undefined ? [] : ["*"];
+      loaded.push({ name, priority, port, observe, required: false, startedAtMs });
     }
   } catch (error) {
     await Promise.allSettled(loaded.map(({ port }) => port.close()));
@@ -143,7 +145,7 @@ function createBuiltin(
     return builtins.create(name, config, { log });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([{ path: `hooks.builtins.${name}.config`, message }]);
+    throw new ConfigError([{ path: formatPath(["hooks", "builtins", name, "config"]), message }]);
   }
 }
 
@@ -155,6 +157,7 @@ function loadProcess(
   const { command, dir, env, priority, observe, events, required, max_message_bytes: maxMessageBytes } = config;
   const points = new Set(config.intercept);
   const observes = observe.length > 0;
+  const startedAtMs = now();
   const transport = createStdioTransport({
     name,
     spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
@@ -169,6 +172,7 @@ function loadProcess(
     priority,
     observe,
     required,
+    startedAtMs,
     port: createRemotePort(transport, { source: "stdio", points, events, ...filter }),
   };
 }

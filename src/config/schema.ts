@@ -184,7 +184,11 @@ const gatewaySchema = z
       .default("127.0.0.1")
       .describe("The address to listen on. Anything but a loopback address needs `auth`."),
     port: z.int().min(0).max(65_535).default(8787).describe("The port to listen on; 0 takes a free one."),
-    id: z.string().min(1).default("hookgate").describe("The gateway's name towards hooks and hosts."),
+    id: z
+      .string()
+      .min(1)
+      .default("hookgate")
+      .describe("The gateway's name in the signatures of its calls; without signing it has no effect."),
     auth: z
       .strictObject({ tokens: z.array(tokenSchema).default([]).describe("Bearer tokens of hosts.") })
       .prefault({})

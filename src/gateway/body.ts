@@ -1,15 +1,18 @@
 import type { Refusal } from "./answer.ts";
+import type { PeerInfo } from "./origin.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** A request's body, read once and never beyond its limit. */
 export class RequestBody {
   readonly #request: Request;
+  readonly #info: PeerInfo;
   readonly #maxBytes: number;
   #bytes: Promise<Uint8Array | Refusal> | undefined;
 
-  constructor(request: Request, maxBytes: number) {
+  constructor(request: Request, info: PeerInfo, maxBytes: number) {
     this.#request = request;
+    this.#info = info;
     this.#maxBytes = maxBytes;
   }
 
@@ -20,14 +23,12 @@ export class RequestBody {
   }
 
   async #read(): Promise<Uint8Array | Refusal> {
-    const { headers } = this.#request;
-    const length = headers.get("content-length");
+    const length = this.#request.headers.get("content-length");
     if (length !== null && Number(length) > this.#maxBytes) return this.#tooLarge();
     try {
-      // A declared length is what the server's framing keeps to, so nothing needs to be counted on the way.
-      const isFramed = length !== null && headers.get("transfer-encoding") === null;
-      const bytes = isFramed ? new Uint8Array(await this.#request.arrayBuffer()) : await this.#stream();
-      return bytes === undefined || bytes.byteLength > this.#maxBytes ? this.#tooLarge() : bytes;
+      const { readBody } = this.#info;
+      const bytes = await (readBody === undefined ? this.#stream() : readBody(this.#maxBytes));
+      return bytes ?? this.#tooLarge();
     } catch {
       return { code: "ERR_ABORTED", message: "the body ended early" };
     }

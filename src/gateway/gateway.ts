@@ -108,7 +108,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
-    fetch: async (request, info = {}) => server.withCors(request, await app.fetch(request, info)),
+    fetch: async (request, info = {}) => {
+      const response = await app.fetch(request, info);
+      return server.hasOrigins ? server.withCors(request, response) : response;
+    },
     drain: (timeoutMs) => server.drain(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
   };
@@ -116,11 +119,11 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 class GatewayServer {
   readonly hasAuth: boolean;
+  readonly hasOrigins: boolean;
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
   readonly #authenticators: readonly Authenticator[];
   readonly #guard: OriginGuard;
-  readonly #hasOrigins: boolean;
   readonly #rpc: RpcServer;
   readonly #maxBodyBytes: number;
   readonly #inFlight: InFlight;
@@ -148,7 +151,7 @@ class GatewayServer {
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#guard = new OriginGuard({ hasAuth: this.hasAuth, allowedOrigins: parseOrigins(allowedOrigins) });
-    this.#hasOrigins = allowedOrigins.length > 0;
+    this.hasOrigins = allowedOrigins.length > 0;
     this.#maxBodyBytes = toLimit("maxBodyBytes", limits.maxBodyBytes, 8 * 1024 * 1024);
     this.#inFlight = new InFlight(toLimit("maxConcurrency", limits.maxConcurrency, 256));
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
@@ -159,7 +162,7 @@ class GatewayServer {
 
   async rpc(request: Request, info: PeerInfo): Promise<Response> {
     if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
-    const body = new RequestBody(request, this.#maxBodyBytes);
+    const body = new RequestBody(request, info, this.#maxBodyBytes);
     const refusal = this.#guard.check(request, info) ?? refuseMediaType(request.headers);
     if (refusal !== undefined) return this.#refuse(refusal);
     const principal = this.hasAuth ? await this.#authenticate(request, body) : ANONYMOUS;
@@ -172,7 +175,14 @@ class GatewayServer {
     }
     if (!this.#inFlight.enter()) return this.#refuse(overloaded("too many calls are under way"));
     try {
-      return await this.#answer(request, { body, principal });
+      const bytes = await body.bytes();
+      if (!(bytes instanceof Uint8Array)) return this.#refuse(bytes);
+      const text = decodeUtf8(bytes);
+      if (text === undefined) return this.#refuse({ code: "ERR_PARSE", message: "the body is not UTF-8" });
+      const rate = this.#rate;
+      const onExtraCalls = rate && ((count: number): void => rate.charge(name, count));
+      const answer = await this.#rpc.answer(text, { principal, signal: request.signal, onExtraCalls });
+      return answer.text === undefined ? answerEmpty(answer) : answerText(answer.text, answer.status);
     } finally {
       this.#inFlight.leave();
     }
@@ -208,7 +218,6 @@ class GatewayServer {
 
   /** Lets pages of the configured origins read the answer, and ask beforehand whether they may call. */
   withCors(request: Request, response: Response): Response {
-    if (!this.#hasOrigins) return response;
     response.headers.append("vary", "origin");
     const origin = request.headers.get("origin");
     if (origin === null || !this.#guard.allows(origin)) return response;
@@ -231,21 +240,6 @@ class GatewayServer {
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  async #answer(
-    request: Request,
-    { body, principal }: { readonly body: RequestBody; readonly principal: Principal },
-  ): Promise<Response> {
-    const bytes = await body.bytes();
-    if (!(bytes instanceof Uint8Array)) return this.#refuse(bytes);
-    const text = decodeUtf8(bytes);
-    if (text === undefined) return this.#refuse({ code: "ERR_PARSE", message: "the body is not UTF-8" });
-    const rate = this.#rate;
-    const onExtraCalls = rate && ((count: number): void => rate.charge(principal.name, count));
-    const answer = await this.#rpc.answer(text, { principal, signal: request.signal, onExtraCalls });
-    if (answer.text === undefined) return answerEmpty(answer);
-    return answerText(answer.text, answer.status);
-  }
-
   async #authenticate(request: Request, body: RequestBody): Promise<Principal | undefined> {
     const { method, url, headers } = request;
     for (const authenticate of this.#authenticators) {
@@ -258,7 +252,7 @@ class GatewayServer {
   async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
     const refusal = this.#guard.check(request, info);
     if (refusal !== undefined || !this.hasAuth) return refusal;
-    const principal = await this.#authenticate(request, new RequestBody(request, this.#maxBodyBytes));
+    const principal = await this.#authenticate(request, new RequestBody(request, info, this.#maxBodyBytes));
     if (principal === undefined) return unauthorized(request);
     return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
   }

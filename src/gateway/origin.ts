@@ -7,6 +7,11 @@ export interface PeerInfo {
   readonly remoteAddress?: string | undefined;
   /** The host name or address the server is bound to. */
   readonly boundHost?: string | undefined;
+  /**
+   * Reads the body where the server has a faster way than the request's own: once, undefined when it is larger than
+   * `maxBytes`, rejecting when it ends early. @default the request's own stream
+   */
+  readonly readBody?: ((maxBytes: number) => Promise<Uint8Array | undefined>) | undefined;
 }
 
 /** Whether a host name or address can only be reached from this machine. */

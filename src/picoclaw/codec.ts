@@ -5,6 +5,11 @@ import { toWirePayload } from "./normalize.ts";
 import type { Origin } from "./payload.ts";
 import { type HookPoint, isHookPoint } from "./point.ts";
 
+// What a host's side of the wire needs to send payloads as the manager sees them and to read what comes back.
+export { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
+export { fieldSchemas, toolResultSchema } from "./payload.ts";
+export { INTERCEPTORS } from "./point.ts";
+
 /** The version of the hook protocol that `hook.hello` carries. */
 export const PROTOCOL_VERSION = 1;
 

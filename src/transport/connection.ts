@@ -1,12 +1,10 @@
 import { HookCallError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { OutgoingMessage, TransportScope } from "./contract.ts";
-import { LineReader, type LineSink } from "./line-reader.ts";
-import { LineWriter } from "./line-writer.ts";
+import { LineReader, type LineSink } from "../lines/reader.ts";
+import { LineWriter } from "../lines/writer.ts";
 import { LogLimit } from "./log-limit.ts";
-import { type DropReason, parseReply } from "./reply.ts";
-
-const LINE_SEPARATORS = /[\u2028\u2029]/;
+import { type DropReason, parseReply, toCallError } from "./reply.ts";
 
 /** Options of {@link Connection}. */
 export interface ConnectionOptions {
@@ -46,7 +44,10 @@ export class Connection {
   #resolveBroken: (why: string) => void = () => {};
 
   constructor(
-    { readable, writable }: { readonly readable: ReadableStream<Uint8Array>; readonly writable: WritableStream<Uint8Array> },
+    {
+      readable,
+      writable,
+    }: { readonly readable: ReadableStream<Uint8Array>; readonly writable: WritableStream<string> },
     options: ConnectionOptions,
   ) {
     this.#options = options;
@@ -102,7 +103,7 @@ export class Connection {
   /** Ends the peer's input; replies to calls in flight are still taken. */
   end(): void {
     this.#break("is being stopped");
-    this.#writer.end();
+    void this.#writer.end();
   }
 
   /** Ends every call in flight without a verdict. */
@@ -116,7 +117,8 @@ export class Connection {
   /** Writes what the log still owes. */
   flushLog(): void {
     const suppressed = this.#limit.takeSuppressed();
-    if (suppressed > 0) this.#options.log.warn("more lines from the hook were dropped", { hook: this.#options.name, suppressed });
+    if (suppressed > 0)
+      this.#options.log.warn("more lines from the hook were dropped", { hook: this.#options.name, suppressed });
   }
 
   #refusal(): HookCallError | undefined {
@@ -172,8 +174,8 @@ export class Connection {
       return;
     }
     this.#pending.delete(reply.id);
-    if (reply.error === undefined) call.resolve(reply.result);
-    else call.reject(reply.error);
+    if (reply.error === undefined || reply.error === null) call.resolve(reply.result);
+    else call.reject(toCallError(reply.error));
   }
 
   /** Records a line that is not used: its reason and its length, never what it says. */
@@ -198,6 +200,8 @@ function overloaded(): HookCallError {
 function toOneLine(json: string): string {
   let text = json;
   if (text.includes("\n")) text = text.replaceAll("\n", " ");
-  if (LINE_SEPARATORS.test(text)) text = text.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  // Most text is stored one byte a character, and then these look at nothing.
+  if (text.includes("\u2028")) text = text.replaceAll("\u2028", "\\u2028");
+  if (text.includes("\u2029")) text = text.replaceAll("\u2029", "\\u2029");
   return text;
 }

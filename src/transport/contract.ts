@@ -67,4 +67,3 @@ export interface Greeting extends OutgoingMessage {
    */
   accept(result: unknown): void;
 }
-

@@ -84,7 +84,10 @@ export class ProcessLife {
     if (await settlesWithin(exited, LEAVE_MS)) return this.gone;
     this.#process.kill("SIGTERM");
     if (await settlesWithin(exited, TERMINATE_MS)) return this.gone;
-    this.#options.log.warn("the hook process does not leave and is killed", { hook: this.#options.name, pid: this.pid });
+    this.#options.log.warn("the hook process does not leave and is killed", {
+      hook: this.#options.name,
+      pid: this.pid,
+    });
     this.#process.kill("SIGKILL");
     if (await settlesWithin(exited, KILL_MS)) return this.gone;
     // Even the kernel could not end it. Its calls are settled all the same.
@@ -111,7 +114,8 @@ export class ProcessLife {
 /** A refusal is told from a hook that did not get as far as to refuse. */
 function toHelloError(cause: unknown): HookCallError {
   if (!isHookCallError(cause)) return new HookCallError("bad_result", "hello could not be read", { cause });
-  if (cause.kind === "exited") return new HookCallError("exited", `${cause.message}, before it answered hello`, { cause });
+  if (cause.kind === "exited")
+    return new HookCallError("exited", `${cause.message}, before it answered hello`, { cause });
   const isRefusal = cause.kind === "rpc_error" || cause.kind === "bad_envelope" || cause.kind === "bad_result";
   return isRefusal ? new HookCallError(cause.kind, `hello refused: ${cause.message}`, { cause }) : cause;
 }

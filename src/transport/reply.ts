@@ -13,14 +13,13 @@ export type DropReason =
   | "not_utf8"
   | "partial_line";
 
-/** A reply with an id that may be one of ours. */
+/** A reply with an id that may be one of ours, as it came. */
 export interface Reply {
   /** A positive integer. */
   readonly id: number;
-  /** The result as it came; `undefined` when there was none. */
-  readonly result: unknown;
-  /** Set when the reply is not a result. */
-  readonly error: HookCallError | undefined;
+  readonly result?: unknown;
+  /** Absent or null when the reply is a result. */
+  readonly error?: unknown;
 }
 
 /**
@@ -36,12 +35,16 @@ export function parseReply(line: string): Reply | DropReason {
     return line.trim() === "" ? "blank_line" : "not_json";
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return "not_object";
-  const { id, result, error, method }: { id?: unknown; result?: unknown; error?: unknown; method?: unknown } = value;
-  if (typeof id !== "number" || !Number.isSafeInteger(id) || id < 1) return method === undefined ? "bad_id" : "request";
-  return { id, result, error: error === undefined || error === null ? undefined : toCallError(error) };
+  if (hasCallId(value)) return value;
+  return "method" in value ? "request" : "bad_id";
 }
 
-function toCallError(error: unknown): HookCallError {
+function hasCallId(value: object): value is Reply {
+  return "id" in value && Number.isSafeInteger(value.id) && Number(value.id) > 0;
+}
+
+/** What an error reply becomes: the `error` of a reply that is neither absent nor null. */
+export function toCallError(error: unknown): HookCallError {
   if (typeof error !== "object" || error === null || Array.isArray(error)) {
     return new HookCallError("bad_envelope", "the reply's error is not an object");
   }

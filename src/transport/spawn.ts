@@ -12,7 +12,8 @@ export interface ExitStatus {
 export interface SpawnedProcess {
   /** The operating system's process id; absent when it could not be started. */
   readonly pid?: number;
-  readonly stdin: WritableStream<Uint8Array>;
+  /** Takes text and sends it as UTF-8; where a runtime has a stream of bytes, a `TextEncoderStream` goes before it. */
+  readonly stdin: WritableStream<string>;
   readonly stdout: ReadableStream<Uint8Array>;
   readonly stderr: ReadableStream<Uint8Array>;
   /**

@@ -38,20 +38,26 @@ export class LineReader {
 
   /** Takes the next piece of the stream. It is not kept. */
   push(chunk: Uint8Array): void {
-    const last = chunk.lastIndexOf(LF);
-    if (last === -1) {
-      this.#hold(chunk);
+    const isWithin = this.#heldBytes === 0 && !this.#skipping;
+    // Mostly a chunk is whole lines: looking at its last byte is enough.
+    if (isWithin && chunk[chunk.length - 1] === LF) {
+      this.#lines(chunk);
       return;
     }
-    let from = 0;
-    if (this.#heldBytes > 0 || this.#skipping) {
-      const end = chunk.indexOf(LF);
-      this.#hold(chunk.subarray(0, end));
-      this.#release();
-      from = end + 1;
-    }
-    if (from <= last) this.#lines(chunk.subarray(from, last));
-    if (last + 1 < chunk.length) this.#hold(chunk.subarray(last + 1));
+    const end = chunk.lastIndexOf(LF) + 1;
+    const from = isWithin || end === 0 ? 0 : this.#complete(chunk);
+    if (from < end) this.#lines(chunk.subarray(from, end));
+    this.#hold(end === 0 ? chunk : chunk.subarray(end));
+  }
+
+  /** Ends the line that is held with the chunk's first line feed, and gives the place after it. */
+  #complete(chunk: Uint8Array): number {
+    const end = chunk.indexOf(LF);
+    this.#hold(chunk.subarray(0, end));
+    if (!this.#skipping) this.#line(this.#held.subarray(0, this.#heldBytes));
+    this.#skipping = false;
+    this.#forget();
+    return end + 1;
   }
 
   /** Ends the stream. A line without its line feed may be cut short, so it is not given out. */
@@ -61,49 +67,37 @@ export class LineReader {
     this.#skipping = false;
   }
 
-  /** Whole lines, of which only the last has no line feed. One decoding serves them all. */
+  /** Whole lines, each with its line feed. One decoding serves them all. */
   #lines(bytes: Uint8Array): void {
-    if (bytes.length > this.#maxLineBytes) {
-      this.#eachLine(bytes);
+    // No line among them can be too long if all of them together are not.
+    const text = bytes.length > this.#maxLineBytes ? undefined : this.#decode(bytes);
+    let from = 0;
+    if (text !== undefined) {
+      for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
+        this.#emit(text.slice(from, end));
+        from = end + 1;
+      }
       return;
     }
-    let text: string;
-    try {
-      text = this.#decoder.decode(bytes);
-    } catch {
-      this.#eachLine(bytes);
-      return;
-    }
-    let from = 0;
-    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
-      this.#emit(text.slice(from, end));
-      from = end + 1;
-    }
-    this.#emit(from === 0 ? text : text.slice(from));
-  }
-
-  #eachLine(bytes: Uint8Array): void {
-    let from = 0;
     for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, from)) {
       this.#line(bytes.subarray(from, end));
       from = end + 1;
     }
-    this.#line(bytes.subarray(from));
   }
 
   #line(bytes: Uint8Array): void {
-    if (bytes.length > this.#maxLineBytes) {
-      this.#sink.tooLong();
-      return;
-    }
-    let text: string;
+    const text = bytes.length > this.#maxLineBytes ? undefined : this.#decode(bytes);
+    if (text !== undefined) this.#emit(text);
+    else if (bytes.length > this.#maxLineBytes) this.#sink.tooLong();
+    else this.#sink.notUtf8(bytes.length);
+  }
+
+  #decode(bytes: Uint8Array): string | undefined {
     try {
-      text = this.#decoder.decode(bytes);
+      return this.#decoder.decode(bytes);
     } catch {
-      this.#sink.notUtf8(bytes.length);
-      return;
+      return undefined;
     }
-    this.#emit(text);
   }
 
   #emit(text: string): void {
@@ -111,7 +105,7 @@ export class LineReader {
   }
 
   #hold(bytes: Uint8Array): void {
-    if (this.#skipping) return;
+    if (this.#skipping || bytes.length === 0) return;
     const total = this.#heldBytes + bytes.length;
     if (total > this.#maxLineBytes) {
       this.#skipping = true;
@@ -126,12 +120,6 @@ export class LineReader {
     }
     this.#held.set(bytes, this.#heldBytes);
     this.#heldBytes = total;
-  }
-
-  #release(): void {
-    if (!this.#skipping) this.#line(this.#held.subarray(0, this.#heldBytes));
-    this.#skipping = false;
-    this.#forget();
   }
 
   #forget(): void {

@@ -1,0 +1,39 @@
+import process from "node:process";
+import { serveStdio as serve } from "../../src/endpoint/serve-stdio.ts";
+import type { Log, LogFields } from "../../src/log.ts";
+import { createHookHandler } from "../../src/picoclaw/handler.ts";
+import type { Hook } from "../../src/picoclaw/hook.ts";
+import { toByteSource, toTextSink } from "./byte-streams.ts";
+
+const PARENT_CHECK_MS = 1000;
+
+const print = (...args: readonly unknown[]): void => console.error(...args);
+
+/** Options of {@link serveStdio}. */
+export interface ServeStdioOptions {
+  /** The name the hook gives itself in its reply to `hook.hello`. @default "hookgate-hook" */
+  readonly name?: string | undefined;
+}
+
+/**
+ * Serves a hook on this process's stdin and stdout, and exits when the host ends stdin or is gone. What is printed with
+ * `console` goes to stderr, because stdout belongs to the protocol.
+ * @see docs/protocol.md#over-stdio
+ */
+export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): Promise<void> {
+  Object.assign(console, { log: print, info: print, debug: print, dir: (item: unknown) => print(item) });
+  const write = (message: string, fields?: LogFields): void =>
+    fields === undefined ? print(message) : print(message, fields);
+  const log: Log = { debug: write, info: write, warn: write, error: write };
+  const handle = createHookHandler(hook, { name, log });
+  const parent = process.ppid;
+  // Stdin ends with the host, unless the host's own child holds the other end of the pipe.
+  const watch = setInterval(() => {
+    if (process.ppid !== parent) process.exit(0);
+  }, PARENT_CHECK_MS);
+  watch.unref();
+  await serve(handle, { readable: toByteSource(process.stdin), writable: toTextSink(process.stdout), log });
+  clearInterval(watch);
+  await hook.close?.();
+  process.exit(0);
+}

@@ -1,0 +1,72 @@
+import type { GatewayFetch } from "../client/index.ts";
+import type { CreateSpawn, Environment } from "../config/index.ts";
+import type { Digest, Gateway } from "../gateway/index.ts";
+import type { Log } from "../log.ts";
+
+/** Where the command line writes to. */
+export interface CliStream {
+  /** Whether a person reads it on a terminal. */
+  readonly isTTY: boolean;
+  /** It must not throw, also when nobody reads any more. */
+  write(text: string): void;
+}
+
+/** A flag as the tokenizer needs to know it. */
+export interface ArgOption {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+}
+
+/** One piece of a command line; the shape is that of the tokens of `util.parseArgs`. */
+export type ArgToken =
+  | { readonly kind: "positional"; readonly value: string }
+  | { readonly kind: "option-terminator" }
+  | {
+      readonly kind: "option";
+      /** Without dashes; the long name where the short one was given. */
+      readonly name: string;
+      /** As it was written. */
+      readonly rawName: string;
+      readonly value?: string | undefined;
+      /** Whether the value was written behind `=`. */
+      readonly inlineValue?: boolean | undefined;
+    };
+
+/** What ends a program from outside. */
+export type StopSignal = "SIGINT" | "SIGTERM";
+
+/** Options of {@link CliHost.serve}. */
+export interface ServeOptions {
+  readonly hostname: string;
+  readonly port: number;
+  readonly log: Log;
+}
+
+/** Everything the command line needs of the runtime it runs on. */
+export interface CliHost {
+  /** The version of this package. */
+  readonly version: string;
+  readonly env: Environment;
+  readonly stdout: CliStream;
+  readonly stderr: CliStream;
+  readonly fetch: GatewayFetch;
+  readonly spawn: CreateSpawn;
+  /** SHA-256 for the gateway's tokens. @default the gateway's own */
+  readonly digest?: Digest;
+  /** A monotonic clock in milliseconds. */
+  now(): number;
+  /** Splits a command line into tokens; it refuses nothing. */
+  tokenize(args: readonly string[], options: Readonly<Record<string, ArgOption>>): readonly ArgToken[];
+  /** The text of a file; undefined when there is none. */
+  readFile(path: string): Promise<string | undefined>;
+  /** The directory a file is in, as an absolute path. */
+  directoryOf(path: string): string;
+  /** Everything on stdin, to its end. */
+  readStdin(): Promise<string>;
+  /** Serves a gateway over HTTP. */
+  serve(gateway: Gateway, options: ServeOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
+  /** Calls `listener` for each signal instead of ending; the result lets go of it. */
+  onSignal(listener: (signal: StopSignal) => void): () => void;
+  /** Ends the program at once. */
+  exit(code: number): void;
+}

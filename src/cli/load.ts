@@ -1,0 +1,54 @@
+import { type Config, parseConfig } from "../config/index.ts";
+import { HookgateError } from "../errors.ts";
+import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
+import type { CliHost } from "./host.ts";
+
+/** A config file that was found and read. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Its name, as it was given or found. */
+  readonly file: string;
+  /** The directory it is in, as an absolute path. */
+  readonly baseDir: string;
+  readonly builtins: BuiltinRegistry;
+}
+
+const DEFAULT_FILE = "hooks.json";
+const EXAMPLE_FILE = "examples/hooks.json";
+
+/**
+ * Reads the config file that was named, or `hooks.json`; where a script of hookgate's own package runs, its example too.
+ * @throws {HookgateError} `ERR_CONFIG` when there is no file or it is not good
+ */
+export async function loadConfig(named: string | undefined, host: CliHost): Promise<LoadedConfig> {
+  const isOwnScript = host.env["npm_package_name"] === "hookgate" && host.env["npm_lifecycle_event"] !== undefined;
+  const candidates = named === undefined ? [DEFAULT_FILE, ...(isOwnScript ? [EXAMPLE_FILE] : [])] : [named];
+  for (const file of candidates) {
+    const text = await readFile(file, host);
+    if (text === undefined) continue;
+    const builtins = createBuiltinRegistry();
+    const config = parseConfig(text, { env: host.env, builtins, file });
+    return { config, file, baseDir: host.directoryOf(file), builtins };
+  }
+  const hint = named === undefined ? "; name one with --config FILE" : "";
+  throw new HookgateError("ERR_CONFIG", `there is no config file ${candidates.join(" or ")}${hint}`);
+}
+
+/**
+ * Reads a file that may not be there.
+ * @throws {HookgateError} `ERR_CONFIG` when it is there and cannot be read
+ */
+export async function readFile(file: string, host: CliHost): Promise<string | undefined> {
+  try {
+    return await host.readFile(file);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new HookgateError("ERR_CONFIG", `cannot read ${file}: ${why}`, { cause });
+  }
+}
+
+/** The names of the hooks in a config that are not loaded. */
+export function disabledHooks({ hooks }: Config): readonly string[] {
+  const entries = [...Object.entries(hooks.builtins), ...Object.entries(hooks.processes)];
+  return entries.filter(([, { enabled }]) => !hooks.enabled || !enabled).map(([name]) => name);
+}

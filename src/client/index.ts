@@ -1,0 +1,3 @@
+export { createGatewayClient } from "./client.ts";
+export type { GatewayFetch, GatewayRequest, GatewayResponse } from "./fetch.ts";
+export type { GatewayClientOptions, GatewayClientTimeouts, GatewayFailurePolicy } from "./options.ts";
