@@ -7,7 +7,7 @@ export {
   type StartedHook,
   type StartedManager,
 } from "./manager.ts";
-export { nearestName } from "./nearest.ts";
+export { nearestName } from "../nearest.ts";
 export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export {
