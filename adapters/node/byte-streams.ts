@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { Pipe, TextSink } from "../../src/lines/pipe.ts";
 
 /** Chunks that wait before the stream underneath is paused. A chunk is at most 64 KiB. */
 const QUEUED_CHUNKS = 16;
@@ -48,43 +49,73 @@ export function toByteSource(readable: Readable): ReadableStream<Uint8Array> {
   );
 }
 
-/**
- * The web stream of a Node stream that takes text and sends it as UTF-8, which Node does in the write itself. A write is done when Node asks for more, not when the bytes have
- * left; the `error` listener stays for good, because a pipe whose reader is gone reports it at any time.
- */
-export function toTextSink(writable: Writable): WritableStream<string> {
-  let onDrain: { readonly resolve: () => void; readonly reject: (error: Error) => void } | undefined;
-  return new WritableStream<string>(
-    {
-      start(controller) {
-        const fail = (error: Error): void => {
-          controller.error(error);
-          onDrain?.reject(error);
-          onDrain = undefined;
-        };
-        writable.on("error", fail);
-        writable.on("close", () => fail(new Error("the pipe is closed")));
-        writable.on("drain", () => {
-          onDrain?.resolve();
-          onDrain = undefined;
-        });
-      },
-      write(chunk) {
-        if (writable.write(chunk)) return undefined;
-        return new Promise((resolve, reject) => {
-          onDrain = { resolve, reject };
-        });
-      },
-      close() {
-        return new Promise((resolve) => {
-          writable.end(resolve);
-        });
-      },
-      abort() {
-        writable.destroy();
-      },
+/** The web stream of a Node stream that takes bytes. */
+export function toByteSink(writable: Writable): WritableStream<Uint8Array> {
+  const sink = createSink(writable);
+  return new WritableStream<Uint8Array>({
+    start(controller) {
+      void sink.failed.then((cause) => controller.error(cause));
     },
-    // One that is never full does not make and settle a promise of readiness for each write.
-    { highWaterMark: QUEUED_CHUNKS },
-  );
+    write: (chunk) => sink.write(chunk),
+    close: () => sink.end(),
+    abort() {
+      writable.destroy();
+    },
+  });
+}
+
+/**
+ * The pipe of a process's stdin and stdout. A chunk goes from Node's `data` event to its reader, and a text into Node's
+ * own encoder, without a web stream between: with two of them a call takes a tenth longer.
+ */
+export function toNodePipe({ stdin, stdout }: { readonly stdin: Writable; readonly stdout: Readable }): Pipe {
+  return {
+    ...createSink(stdin),
+    start(listener) {
+      let isOpen = true;
+      const close = (error?: Error): void => {
+        if (isOpen) listener.end(error);
+        isOpen = false;
+      };
+      stdout.on("data", (bytes: Uint8Array) => {
+        if (isOpen) listener.chunk(bytes);
+      });
+      stdout.on("end", () => close());
+      stdout.on("close", () => close());
+      stdout.on("error", close);
+    },
+  };
+}
+
+interface Sink extends TextSink {
+  write(chunk: string | Uint8Array): Promise<void> | undefined;
+}
+
+/**
+ * A write is done when Node asks for more, not when the bytes have left. The `error` listener stays for good, because a
+ * pipe whose reader is gone reports it at any time.
+ */
+function createSink(writable: Writable): Sink {
+  let onDrain: (() => void) | undefined;
+  writable.on("drain", () => {
+    onDrain?.();
+    onDrain = undefined;
+  });
+  return {
+    failed: new Promise((resolve) => {
+      writable.on("error", resolve);
+      writable.on("close", () => resolve(new Error("the pipe is closed")));
+    }),
+    write(chunk) {
+      if (writable.write(chunk)) return undefined;
+      return new Promise((resolve) => {
+        onDrain = resolve;
+      });
+    },
+    end() {
+      return new Promise((resolve) => {
+        writable.end(() => resolve());
+      });
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { ExitStatus, Spawn, SpawnedProcess } from "../../src/transport/spawn.ts";
-import { toTextSink, toByteSource } from "./byte-streams.ts";
+import { toByteSource, toNodePipe } from "./byte-streams.ts";
 import { killGroup, trackGroup, untrackGroup } from "./process-groups.ts";
 
 /** Options of {@link createSpawn}. */
@@ -66,8 +66,7 @@ function start(
   });
   return {
     ...(pid === undefined ? {} : { pid }),
-    stdin: toTextSink(child.stdin),
-    stdout: toByteSource(child.stdout),
+    pipe: toNodePipe(child),
     stderr: toByteSource(child.stderr),
     exited,
     kill(signal) {

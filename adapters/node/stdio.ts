@@ -3,7 +3,7 @@ import { serveStdio as serve } from "../../src/endpoint/serve-stdio.ts";
 import type { Log, LogFields } from "../../src/log.ts";
 import { createHookHandler } from "../../src/picoclaw/handler.ts";
 import type { Hook } from "../../src/picoclaw/hook.ts";
-import { toByteSource, toTextSink } from "./byte-streams.ts";
+import { toByteSource, toByteSink } from "./byte-streams.ts";
 
 const PARENT_CHECK_MS = 1000;
 
@@ -32,7 +32,7 @@ export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): 
     if (process.ppid !== parent) process.exit(0);
   }, PARENT_CHECK_MS);
   watch.unref();
-  await serve(handle, { readable: toByteSource(process.stdin), writable: toTextSink(process.stdout), log });
+  await serve(handle, { readable: toByteSource(process.stdin), writable: toByteSink(process.stdout), log });
   clearInterval(watch);
   await hook.close?.();
   process.exit(0);

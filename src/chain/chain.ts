@@ -107,7 +107,7 @@ export async function runChain<P extends object, V>(
         startedAtMs = endedAtMs;
         isDone = !("kind" in judged) || attempt > (hook.retryCount ?? 0) || endedAtMs >= endsAtMs || deadline.aborted;
         if ("kind" in judged) {
-          const effect = isDone ? effectOf(judged, { hook, deadline }) : undefined;
+          const effect = deadline.aborted ? "abort_turn" : isDone ? hook.policy.effectOf(judged) : undefined;
           const failed = { outcome: "no_verdict", kind: judged.kind, error: judged.message, ms, attempt };
           records.push({ ...base, ...failed, ...(effect === "continue" && { failed_open: true }), ...scope.noted });
           if (deadline.aborted) return end({ aborted: true });
@@ -115,6 +115,8 @@ export async function runChain<P extends object, V>(
           return end({ failure: { hook: hook.name, noVerdict: judged, effect } });
         }
         records.push({ ...base, outcome: judged.outcome, ms, attempt, ...scope.noted });
+        // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
+        if (deadline.aborted) return end({ aborted: true });
         if (judged.next !== undefined) current = new Current(judged.next);
         if (judged.halt !== undefined) return end({ halt: { hook: hook.name, verdict: judged.halt } });
       }
@@ -140,27 +142,34 @@ function callHook<P extends object, V>(step: Step<P, V>): Judged<P, V> | Promise
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
-    return deadline.settle<Judged<P, V>>(reply, scope, { reply: (value) => judge(value, step), error: toNoVerdict });
+    // A native promise is taken as it is; of any other thenable this makes one that settles once and with a plain value.
+    return deadline.settle<Judged<P, V>>(Promise.resolve(reply), scope, {
+      reply: (value) => judge(value, step),
+      error: (error) => toFailure(error, step),
+    });
   } catch (error) {
-    return toNoVerdict(error);
+    return toFailure(error, step);
   }
 }
 
-function judge<P extends object, V>(reply: unknown, { hook, current, rules, scope }: Step<P, V>): Judged<P, V> {
+/** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
+function isLate<P extends object, V>({ scope }: Step<P, V>): boolean {
+  return scope.remainingMs <= 0;
+}
+
+function toFailure<P extends object, V>(error: unknown, step: Step<P, V>): NoVerdict {
+  const failure = toNoVerdict(error);
+  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(step)) return failure;
+  return toNoVerdict(new HookCallError("timeout", "no reply within the deadline", { cause: error }));
+}
+
+function judge<P extends object, V>(reply: unknown, step: Step<P, V>): Judged<P, V> {
   try {
-    // A hook that held the event loop past its deadline kept the timer from firing; its reply is late all the same.
-    if (scope.remainingMs <= 0) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
-    return rules.judge(reply, current.value, hook);
+    if (isLate(step)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
+    return step.rules.judge(reply, step.current.value, step.hook);
   } catch (error) {
     return toNoVerdict(error);
   }
-}
-
-function effectOf<P extends object>(
-  noVerdict: NoVerdict,
-  { hook, deadline }: { readonly hook: ChainHook<P>; readonly deadline: Deadline },
-): FailureEffect {
-  return noVerdict.kind === "aborted" && deadline.aborted ? "abort_turn" : hook.policy.effectOf(noVerdict);
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

@@ -1,5 +1,5 @@
 import { HookCallError } from "../errors.ts";
-import { exceedsDepth, MAX_DEPTH } from "./json.ts";
+import { exceedsDepth, isPlainObject, MAX_DEPTH } from "./json.ts";
 
 const STATE: unique symbol = Symbol("draft state");
 
@@ -10,8 +10,8 @@ type Container = object & { [key: PropertyKey]: unknown };
  * touches and nothing else. A hook that changes nothing costs no copy, whatever the payload's size.
  */
 export function createDraft<P extends object>(value: P): P {
-  // A frozen payload needs a stand-in: proxy invariants would forbid handing out views of its parts.
-  const target: object = Object.isExtensible(value) ? value : Array.isArray(value) ? [] : {};
+  // A stand-in, for what is frozen, now or later: proxy invariants would forbid handing out views of its parts.
+  const target: object = Array.isArray(value) ? [] : {};
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every trap answers for the value, so the view has its type
   return new Proxy(target, new DraftState(toContainer(value))) as P;
 }
@@ -48,11 +48,11 @@ function release(value: unknown, depth: number): unknown {
     throw new HookCallError("bad_result", `a ${typeof value} cannot be part of a payload`);
   }
   if (typeof value !== "object" || value === null) return value;
-  if (depth > MAX_DEPTH) throw tooDeep();
+  if (depth >= MAX_DEPTH) throw tooDeep();
   const state = toContainer(value)[STATE];
   if (state instanceof DraftState) return state.release(depth);
   if (Array.isArray(value)) return value.map((item) => release(item, depth + 1));
-  if (!isPlain(value)) return cloneExotic(value);
+  if (!isPlainObject(value) && !isInstance(value)) return cloneExotic(value);
   const copy: Container = {};
   for (const [key, part] of Object.entries(value)) put(copy, key, release(part, depth + 1));
   return copy;
@@ -67,9 +67,9 @@ function put(object: Container, key: PropertyKey, value: unknown): void {
   }
 }
 
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+/** Whether an object is of a class of the hook's own: as in JSON, its own keys are what counts. */
+function isInstance(value: object): boolean {
+  return Object.prototype.toString.call(value) === "[object Object]";
 }
 
 function cloneExotic(value: object): object {
@@ -165,7 +165,7 @@ class DraftState implements ProxyHandler<object> {
     if (!this.#isBase(key, value)) return value;
     let child = this.#children?.get(key);
     if (child === undefined) {
-      child = Array.isArray(value) || isPlain(value) ? createDraft(value) : cloneExotic(value);
+      child = Array.isArray(value) || isPlainObject(value) ? createDraft(value) : cloneExotic(value);
       this.#children ??= new Map();
       this.#children.set(key, child);
     }

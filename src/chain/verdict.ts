@@ -56,8 +56,13 @@ const MESSAGE_LIMIT = 300;
 
 /** Turns whatever a hook call threw into a no-verdict; what is not a {@link HookCallError} is of kind `hook_error`. */
 export function toNoVerdict(cause: unknown): NoVerdict {
-  const kind = isHookCallError(cause) ? cause.kind : isAborted(cause) ? "aborted" : "hook_error";
-  return { kind, message: toMessage(cause).slice(0, MESSAGE_LIMIT), cause };
+  try {
+    const kind = isHookCallError(cause) ? cause.kind : isAborted(cause) ? "aborted" : "hook_error";
+    return { kind, message: toMessage(cause).slice(0, MESSAGE_LIMIT), cause };
+  } catch {
+    // A value that throws when it is looked at, such as a revoked proxy.
+    return { kind: "hook_error", message: "the hook threw a value that cannot be shown", cause };
+  }
 }
 
 function isAborted(cause: unknown): boolean {
@@ -65,9 +70,6 @@ function isAborted(cause: unknown): boolean {
 }
 
 function toMessage(cause: unknown): string {
-  try {
-    return cause instanceof Error || isHookgateError(cause) ? cause.message : String(cause);
-  } catch {
-    return "the hook threw a value that cannot be shown";
-  }
+  // A message is a string by type only: libraries put other things there.
+  return String(cause instanceof Error || isHookgateError(cause) ? cause.message : cause);
 }

@@ -1,3 +1,5 @@
+import { HookCallError } from "../errors.ts";
+
 /** A request of the client to its gateway. */
 export interface GatewayRequest {
   readonly method: "POST";
@@ -22,18 +24,26 @@ export type GatewayFetch = (url: string, request: GatewayRequest) => Promise<Gat
 /**
  * Reads a body as text.
  * @returns undefined when it is larger than `maxBytes`
- * @throws when it ends early or is not UTF-8
+ * @throws {HookCallError} `bad_json` when it is not UTF-8
+ * @throws whatever the stream does when it ends early
  */
 export async function readText(body: GatewayResponse["body"], maxBytes: number): Promise<string | undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (cause) {
+      throw new HookCallError("bad_json", "the answer is not UTF-8", { cause });
+    }
+  };
   let text = "";
   let byteLength = 0;
   for await (const chunk of chunksOf(body)) {
     byteLength += chunk.byteLength;
     if (byteLength > maxBytes) return undefined;
-    text += decoder.decode(chunk, { stream: true });
+    text += decode(chunk);
   }
-  return text + decoder.decode();
+  return text + decode();
 }
 
 /** The chunks of a body; one that is left before its end is cancelled, or its connection would stay taken. */

@@ -1,4 +1,5 @@
 import { isHookgateError, toRpcCode } from "../errors.ts";
+import { toTextSink } from "../lines/pipe.ts";
 import { LineReader } from "../lines/reader.ts";
 import { LineWriter } from "../lines/writer.ts";
 import { type Log, silentLog } from "../log.ts";
@@ -21,8 +22,8 @@ export interface StdioContext {
 export interface ServeStdioOptions {
   /** What the host writes. */
   readonly readable: ReadableStream<Uint8Array>;
-  /** What the host reads. It takes text and sends it as UTF-8. */
-  readonly writable: WritableStream<string>;
+  /** What the host reads. */
+  readonly writable: WritableStream<Uint8Array>;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** The longest line the host may write, in bytes. @default 67108864 (64 MiB) */
@@ -56,7 +57,10 @@ class StdioServer {
     this.#hostGone = new Promise((resolve) => {
       this.#onHostGone = resolve;
     });
-    this.#writer = new LineWriter(writable, { maxQueuedChars: Infinity, onFailure: () => this.#onHostGone() });
+    this.#writer = new LineWriter(toTextSink(writable), {
+      maxQueuedChars: Infinity,
+      onFailure: () => this.#onHostGone(),
+    });
     const drop = (reason: string): void => log.warn("a line from the host was dropped", { reason });
     this.#lines = new LineReader(
       {

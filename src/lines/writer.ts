@@ -1,3 +1,5 @@
+import type { TextSink } from "./pipe.ts";
+
 const settled = Promise.resolve();
 
 /** Options of {@link LineWriter}. */
@@ -7,35 +9,36 @@ export interface LineWriterOptions {
    * taken whatever its length.
    */
   readonly maxQueuedChars: number;
-  /** Called once when the stream cannot be written any more. */
+  /** Called once when nothing can be written any more. */
   readonly onFailure: (cause: unknown) => void;
 }
 
 /**
- * Writes lines to a stream that sends text as UTF-8. The lines of one tick are one write, and while a write is under way
- * the lines that come are kept for the next, up to a bound; nothing ever waits. A line that follows quiet is written at
- * once: a caller with one call at a time has nothing to gain from the end of the tick.
+ * Writes lines. The lines of one tick are one write, and while the sink wants no more the lines that come are kept for
+ * the next, up to a bound; nothing ever waits. A line that follows quiet is written at once: a caller with one call at a
+ * time has nothing to gain from the end of the tick.
  */
 export class LineWriter {
-  readonly #writer: WritableStreamDefaultWriter<string>;
+  readonly #sink: TextSink;
   readonly #maxQueuedChars: number;
-  readonly #ended: Promise<void>;
   readonly #onFailure: (cause: unknown) => void;
+  #state: "open" | "ending" | "closed" = "open";
   #text = "";
   #lines = 0;
+  /** Whether the last tick with lines had several. */
   #isBursting = false;
-  #scheduled = false;
-  #writing = false;
-  #state: "open" | "ending" | "closed" = "open";
+  /** Whether this tick's lines are kept for its end. */
+  #isTicking = false;
+  /** Whether the sink wants no more for now. */
+  #isFull = false;
   #onDrained: (() => void)[] = [];
+  #ended: Promise<void> = settled;
 
-  constructor(writable: WritableStream<string>, { maxQueuedChars, onFailure }: LineWriterOptions) {
-    this.#writer = writable.getWriter();
+  constructor(sink: TextSink, { maxQueuedChars, onFailure }: LineWriterOptions) {
+    this.#sink = sink;
     this.#maxQueuedChars = maxQueuedChars;
     this.#onFailure = onFailure;
-    // An idle stream that fails is noticed here; a rejection nobody waits for must not be reported as unhandled.
-    this.#ended = this.#writer.closed.catch(this.#fail);
-    this.#writer.ready.catch(() => {});
+    void sink.failed.then(this.#fail);
   }
 
   /**
@@ -48,12 +51,9 @@ export class LineWriter {
     else if (this.#text.length + line.length > this.#maxQueuedChars) return false;
     else this.#text += line;
     this.#lines += 1;
-    if (this.#scheduled || this.#writing) return true;
-    if (!this.#isBursting) {
-      this.#flush();
-      return true;
-    }
-    this.#scheduled = true;
+    if (this.#isTicking) return true;
+    this.#isTicking = true;
+    if (!this.#isBursting) this.#flush();
     // Cheaper than queueMicrotask, which in Node makes an async resource each time.
     void settled.then(this.#onTick);
     return true;
@@ -64,46 +64,49 @@ export class LineWriter {
     return this.#text.length;
   }
 
-  /** Resolves when everything taken has been written, or when nothing can be written any more. */
+  /** Resolves when the sink has taken everything and wants more, or when nothing can be written any more. */
   drained(): Promise<void> {
-    if (this.#state === "closed" || (this.#text === "" && !this.#writing)) return Promise.resolve();
+    if (this.#state === "closed" || (this.#text === "" && !this.#isFull)) return settled;
     return new Promise((resolve) => {
       this.#onDrained.push(resolve);
     });
   }
 
-  /** Ends the stream once everything taken has been written. Resolves when that is done or cannot be; never rejects. */
-  end(): Promise<void> {
+  /** Ends the sink once everything taken has been written. Resolves when that is done or cannot be; never rejects. */
+  async end(): Promise<void> {
     if (this.#state === "open") {
       this.#state = "ending";
-      if (!this.#scheduled && !this.#writing) this.#flush();
+      await this.drained();
+      if (!this.#isClosed()) this.#ended = this.#sink.end();
+      this.#close();
     }
-    return this.#ended;
+    await this.#ended;
   }
 
   readonly #onTick = (): void => {
-    this.#scheduled = false;
+    this.#isTicking = false;
     this.#isBursting = this.#lines > 1;
+    this.#lines = 0;
     this.#flush();
   };
 
   #flush(): void {
-    if (this.#state === "closed") return;
-    if (this.#text === "") {
-      this.#settle();
-      return;
-    }
+    if (this.#isFull || this.#text === "" || this.#state === "closed") return;
     const text = this.#text;
     this.#text = "";
-    this.#lines = 0;
-    this.#writing = true;
-    this.#writer.write(text).then(this.#written, this.#fail);
+    const isWelcome = this.#sink.write(text);
+    if (isWelcome === undefined) {
+      this.#drain();
+      return;
+    }
+    this.#isFull = true;
+    void isWelcome.then(this.#onWelcome);
   }
 
-  readonly #written = (): void => {
-    this.#writing = false;
-    if (this.#lines > 0) this.#isBursting = true;
-    this.#flush();
+  readonly #onWelcome = (): void => {
+    this.#isFull = false;
+    if (this.#text === "") this.#drain();
+    else this.#flush();
   };
 
   readonly #fail = (cause: unknown): void => {
@@ -112,22 +115,17 @@ export class LineWriter {
     this.#onFailure(cause);
   };
 
-  #settle(): void {
-    if (this.#state === "ending") {
-      this.#close();
-      this.#writer.close().catch(() => {});
-    } else {
-      this.#wake();
-    }
+  #isClosed(): boolean {
+    return this.#state === "closed";
   }
 
   #close(): void {
     this.#state = "closed";
     this.#text = "";
-    this.#wake();
+    this.#drain();
   }
 
-  #wake(): void {
+  #drain(): void {
     if (this.#onDrained.length === 0) return;
     const waiting = this.#onDrained;
     this.#onDrained = [];

@@ -49,9 +49,9 @@ export function toApprovalDecision({
 export function toToolCheck(decision: ToolCallDecision, approval: ApprovalDecision | undefined): ToolCheckDecision {
   if (approval === undefined) return { ...decision, approved: decision.action === "respond" };
   const records = [...decision.trace.records, ...approval.trace.records];
-  const { approved, reason } = approval;
   // What else an approver said comes along, but never in the place of what before_tool decided.
-  return { ...approval, ...decision, approved, reason, trace: { id: decision.trace.id, records } };
+  const { approved, reason, result: _, ...said } = approval;
+  return { ...said, ...decision, approved, reason, trace: { id: decision.trace.id, records } };
 }
 
 function toTrace(records: Trace["records"]): Trace {

@@ -1,4 +1,4 @@
-import { CallScope, Current, isJsonObject } from "../chain/index.ts";
+import { CallScope, Current } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { HELLO_METHOD, toHookPoint } from "./codec.ts";
@@ -43,8 +43,8 @@ export function createHookHandler(hook: Hook, options: HookHandlerOptions = {}):
       if (point === undefined || !port.points.has(point)) {
         throw new HookgateError("ERR_METHOD_NOT_FOUND", `this hook does not serve ${method.slice(0, 80)}`);
       }
-      const reply = await port.call(point, new Current(parseHookPayload(point, params)), scope);
-      return isJsonObject(reply) ? reply : {};
+      // What is no reply goes out as it is: the caller records it.
+      return (await port.call(point, new Current(parseHookPayload(point, params)), scope)) ?? {};
     } finally {
       dispose();
     }

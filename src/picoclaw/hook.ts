@@ -99,6 +99,22 @@ export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" 
 const METHODS: readonly string[] = [...Object.values(HANDLERS), "onEvent", "close"];
 
 /**
+ * Checks the handlers of a hook that may have other members too, such as an instance of a class.
+ * @throws {TypeError} when a handler is not a function, or has the name of its hook point: it would never be called
+ */
+export function assertHandlers(hook: Hook): void {
+  for (const [point, name] of Object.entries(HANDLERS)) {
+    if (point in hook) throw new TypeError(`hook: unknown handler "${point}"; it is named ${name}`);
+  }
+  for (const name of METHODS) {
+    const handler: unknown = Reflect.get(hook, name);
+    if (handler !== undefined && typeof handler !== "function") {
+      throw new TypeError(`hook: ${name} must be a function, got ${handler === null ? "null" : typeof handler}`);
+    }
+  }
+}
+
+/**
  * Checks a hook and gives it its type.
  * @throws {TypeError} when a handler is not a function or its name is not known
  */

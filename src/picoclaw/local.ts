@@ -1,7 +1,7 @@
 import { type CallScope, createDraft, IN_PROCESS } from "../chain/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import { createEventFilter } from "./event.ts";
-import { HANDLERS, type Hook, type HookContext } from "./hook.ts";
+import { assertHandlers, HANDLERS, type Hook, type HookContext } from "./hook.ts";
 import type { HookPort, PortStatus } from "./port.ts";
 import { HOOK_POINTS } from "./point.ts";
 
@@ -13,8 +13,12 @@ export interface LocalPortOptions {
   readonly log?: Log;
 }
 
-/** Reaches a hook that runs in this process. Each call gets a private view of the payload. */
+/**
+ * Reaches a hook that runs in this process. Each call gets a private view of the payload.
+ * @throws {TypeError} when a handler is not a function, or has the name of its hook point
+ */
 export function createLocalPort(hook: Hook, { observe = ["*"], log = silentLog }: LocalPortOptions = {}): HookPort {
+  assertHandlers(hook);
   let state: PortStatus["state"] = "ready";
   const points = new Set(HOOK_POINTS.filter((point) => hook[HANDLERS[point]] !== undefined));
   return {

@@ -26,7 +26,7 @@ import type {
   ToolOutcomeDecision,
 } from "./host.ts";
 import { createLocalPort } from "./local.ts";
-import { MountedHook, type MountedHookStatus } from "./mounted.ts";
+import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
 import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
@@ -72,8 +72,9 @@ export class HookManager implements HookHost {
   readonly #foreignReported = new Set<string>();
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
   readonly #approvalRules = createApprovalRules((hook, keys) => this.#reportForeign(hook, keys));
-  #chains: Partial<Record<HookPoint, readonly ChainHook<Origin>[]>> = {};
+  #chains: Partial<Record<HookPoint, readonly MountedChainHook[]>> = {};
   #closed = false;
+  #closing: Promise<unknown> | undefined;
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor({ timeouts = {}, maxQueuedEvents = 64, log = silentLog, now }: HookManagerOptions = {}) {
@@ -179,17 +180,17 @@ export class HookManager implements HookHost {
     const drained = Promise.all(Array.from(this.#mounted.values(), async (hook) => hook.events?.drained()));
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
+      timer = setTimeout(resolve, Math.min(timeoutMs, MAX_TIMEOUT_MS));
     });
     await Promise.race([drained, timeout]);
     clearTimeout(timer);
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
     this.#closed = true;
     this.#chains = {};
-    await Promise.all(Array.from(this.#mounted.values(), (hook) => hook.close()));
+    this.#closing ??= Promise.all(Array.from(this.#mounted.values(), (hook) => hook.close()));
+    await this.#closing;
   }
 
   #toMounted(port: HookPort, { name, priority }: Required<MountOptions>): MountedHook {
@@ -219,7 +220,7 @@ export class HookManager implements HookHost {
     return [...this.#mounted.values()].toSorted((a, b) => compareRank(a.ranked, b.ranked));
   }
 
-  #chain(point: HookPoint): readonly ChainHook<Origin>[] {
+  #chain(point: HookPoint): readonly MountedChainHook[] {
     return (this.#chains[point] ??= this.#ordered().flatMap((hook) => hook.chainHook(point) ?? []));
   }
 
@@ -235,29 +236,34 @@ export class HookManager implements HookHost {
   }
 
   async #run<P extends Origin, V>(
-    chain: readonly ChainHook<Origin>[],
+    chain: readonly MountedChainHook[],
     input: Current<P>,
     { rules, signal }: { readonly rules: ChainRules<P, V>; readonly signal: AbortSignal | undefined },
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
     const outcome = await runChain<P, V>(chain, input, { rules, signal, now: this.#now });
-    for (const record of outcome.records) this.#mounted.get(record.hook)?.count(record);
+    // One record for each hook that was called: not by name, for another hook may have that by now.
+    for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
     if (outcome.aborted) {
       throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
     }
     return outcome;
   }
 
-  #toEvent({ Kind, Time, Meta, Payload }: HostEvent): Current<HookEvent> | undefined {
+  #toEvent(event: HostEvent): Current<HookEvent> | undefined {
+    let kind: string | undefined;
     try {
+      const { Kind, Time, Meta, Payload } = event;
+      kind = Kind;
+      const copy = structuredClone({ Meta, Payload });
       return new Current<HookEvent>({
         Kind: toDocumentedKind(Kind),
         Time: Time ?? new Date().toISOString(),
-        Meta: toMeta(Meta),
-        ...(Payload === undefined ? {} : { Payload: structuredClone(Payload) }),
+        Meta: toMeta(copy.Meta),
+        ...(Payload === undefined ? {} : { Payload: copy.Payload }),
       });
     } catch {
-      this.#log.warn("event dropped: its payload cannot be copied", { kind: Kind });
+      this.#log.warn("event dropped: it cannot be copied", { kind });
       return undefined;
     }
   }

@@ -20,6 +20,11 @@ export interface MountedHookStatus extends Ranked, PortStatus {
   readonly events?: { readonly delivered: number; readonly dropped: number; readonly failed: number };
 }
 
+/** A hook as the chain of a point calls it, and whose it is. */
+export interface MountedChainHook extends ChainHook<Origin> {
+  readonly mounted: MountedHook;
+}
+
 /** Parts of a {@link MountedHook}. */
 export interface MountedHookParts {
   readonly ranked: Ranked;
@@ -35,7 +40,7 @@ export class MountedHook {
   readonly port: HookPort;
   readonly events: EventQueue | undefined;
   readonly #log: Log;
-  readonly #chainHooks: ReadonlyMap<HookPoint, ChainHook<Origin>>;
+  readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
   readonly #noVerdicts: Partial<Record<NoVerdictKind, number>> = {};
   #callCount = 0;
   #verdictCount = 0;
@@ -47,11 +52,11 @@ export class MountedHook {
     this.port = port;
     this.events = events;
     this.#log = log;
-    this.#chainHooks = new Map(Array.from(port.points, (point) => [point, chainHook(point)]));
+    this.#chainHooks = new Map(Array.from(port.points, (point) => [point, { ...chainHook(point), mounted: this }]));
   }
 
   /** The hook as the chain of a point calls it; undefined when it is not called there. */
-  chainHook(point: HookPoint): ChainHook<Origin> | undefined {
+  chainHook(point: HookPoint): MountedChainHook | undefined {
     return this.#chainHooks.get(point);
   }
 

@@ -29,12 +29,15 @@ export interface HostPayloads {
  * @throws {HookgateError} `ERR_INVALID_PARAMS` naming the path of every problem
  */
 export function parseHostPayload<K extends HookPoint>(point: K, params: unknown): HostPayloads[K] {
-  // Null is what some encoders write for what is absent.
-  const present: unknown = isJsonObject(params)
-    ? Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
-    : params;
+  const present = toPresent(params);
   assertHostPayload(point, present);
   return present;
+}
+
+/** Null is what some encoders write for what is absent. */
+function toPresent(params: unknown): unknown {
+  if (!isJsonObject(params)) return params;
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 
 function assertHostPayload<K extends HookPoint>(point: K, params: unknown): asserts params is HostPayloads[K] {
@@ -60,8 +63,9 @@ function checkParams(schema: z.ZodType, params: unknown): void {
  * @throws {HookgateError} `ERR_INVALID_PARAMS` naming the path of every problem
  */
 export function parseHostEvent(params: unknown): HostEvent {
-  assertHostEvent(params);
-  return params;
+  const present = toPresent(params);
+  assertHostEvent(present);
+  return present;
 }
 
 const NORMALIZED: Readonly<Record<HookPoint, (params: unknown) => Origin>> = {

@@ -118,23 +118,25 @@ export type HostPayload<P extends Origin> = {
   readonly duration?: number;
 };
 
+// Null is what some encoders write for what is absent, so every key that may be absent may be null.
 const text = z.string();
 const object = z.looseObject({});
 
-const metaSchema = z.looseObject({
-  AgentID: text.optional(),
-  TurnID: text.optional(),
-  ParentTurnID: text.optional(),
-  SessionKey: text.optional(),
-  Iteration: z.int().optional(),
-  TracePath: text.optional(),
-  Source: text.optional(),
+/** The schema of `meta` as a host sends it. */
+export const metaSchema: z.ZodType = z.looseObject({
+  AgentID: text.nullish(),
+  TurnID: text.nullish(),
+  ParentTurnID: text.nullish(),
+  SessionKey: text.nullish(),
+  Iteration: z.int().nullish(),
+  TracePath: text.nullish(),
+  Source: text.nullish(),
 });
 
 const modelToolCallSchema = z.looseObject({
-  id: text.optional(),
-  type: text.optional(),
-  function: z.looseObject({ name: text, arguments: text.optional() }).nullish(),
+  id: text.nullish(),
+  type: text.nullish(),
+  function: z.looseObject({ name: text, arguments: text.nullish() }).nullish(),
 });
 
 const content = z.union([text, z.array(z.unknown())]).nullish();
@@ -143,31 +145,31 @@ const messageSchema = z.looseObject({
   role: text,
   content,
   tool_calls: z.array(modelToolCallSchema).nullish(),
-  tool_call_id: text.optional(),
+  tool_call_id: text.nullish(),
 });
 
 const toolDefinitionSchema = z.looseObject({
   type: text,
-  function: z.looseObject({ name: text, description: text.optional(), parameters: object.nullish() }),
+  function: z.looseObject({ name: text, description: text.nullish(), parameters: object.nullish() }),
 });
 
 /** The schema of a model's response. */
 export const modelResponseSchema: z.ZodType = z.looseObject({
   content,
   tool_calls: z.array(modelToolCallSchema).nullish(),
-  finish_reason: text.optional(),
+  finish_reason: text.nullish(),
   usage: object.nullish(),
 });
 
 /** The schema of a tool's result. */
 export const toolResultSchema: z.ZodType = z.looseObject({
-  for_llm: text.optional(),
-  for_user: text.optional(),
-  silent: z.boolean().optional(),
-  is_error: z.boolean().optional(),
-  async: z.boolean().optional(),
+  for_llm: text.nullish(),
+  for_user: text.nullish(),
+  silent: z.boolean().nullish(),
+  is_error: z.boolean().nullish(),
+  async: z.boolean().nullish(),
   media: z.array(z.unknown()).nullish(),
-  response_handled: z.boolean().optional(),
+  response_handled: z.boolean().nullish(),
 });
 
 /** The schemas of the fields a hook may change, by field name. */
@@ -192,7 +194,7 @@ export const paramsSchemas: Readonly<Record<HookPoint, z.ZodType>> = {
     messages: fieldSchemas.messages.nullish(),
     tools: fieldSchemas.tools.nullish(),
     options: object.nullish(),
-    graceful_terminal: z.boolean().optional(),
+    graceful_terminal: z.boolean().nullish(),
   }),
   after_llm: z.looseObject({ ...origin, model: text, response: modelResponseSchema.nullish() }),
   before_tool: z.looseObject({
@@ -207,6 +209,6 @@ export const paramsSchemas: Readonly<Record<HookPoint, z.ZodType>> = {
     tool: text.min(1),
     arguments: object.nullish(),
     result: toolResultSchema.nullish(),
-    duration: z.int().optional(),
+    duration: z.int().nullish(),
   }),
 };

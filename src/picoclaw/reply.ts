@@ -11,6 +11,7 @@ import {
   releaseDraft,
 } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
+import { toChangedField, toToolResult } from "./normalize.ts";
 import { fieldSchemas, type Origin, type ToolApproval, type ToolResult, toolResultSchema } from "./payload.ts";
 import type { ChangeableField, HookAction, InterceptorSpec } from "./point.ts";
 
@@ -45,14 +46,20 @@ export function createInterceptorRules(spec: InterceptorSpec, onForeignKeys: OnF
       if (reply === undefined || reply === null) return { outcome: "continue" };
       const fields = toFields(reply, "the result");
       const action = readString(fields["action"], "action") || "continue";
-      if (fields["action"] === undefined) reportForeign(fields, hook, onForeignKeys);
+      const foreign = foreignKeys(fields, EXPECTED);
+      if (foreign !== undefined) onForeignKeys(hook.name, foreign);
       if (!isAllowed(action, spec)) {
         throw new HookCallError("unsupported_action", `unsupported action "${action.slice(0, 40)}" at ${spec.point}`);
       }
       const reason = readString(fields["reason"], "reason");
       if (action === "respond") return respond(fields, reason, { spec, current, hook });
       if (action !== "continue" && action !== "modify") return { outcome: action, halt: { action, reason } };
-      const next = merge(unwrap(fields[spec.payloadKey], spec), { spec, current, hook });
+      const payload = unwrap(fields[spec.payloadKey], spec);
+      if (payload !== undefined && hook.source !== IN_PROCESS) {
+        const inside = foreignKeys(payload, spec.changeable)?.map((key) => `${spec.payloadKey}.${key}`);
+        if (inside !== undefined) onForeignKeys(hook.name, inside);
+      }
+      const next = merge(payload, { spec, current, hook });
       return next === current ? { outcome: "continue" } : { outcome: "modify", next };
     },
   };
@@ -69,7 +76,8 @@ export function createApprovalRules(onForeignKeys: OnForeignKeys): ChainRules<To
       if (approved !== false && approved !== undefined && approved !== null) {
         throw new HookCallError("bad_result", `approved: expected a boolean, got ${typeof approved}`);
       }
-      if (approved === undefined) reportForeign(fields, hook, onForeignKeys);
+      const foreign = foreignKeys(fields, EXPECTED);
+      if (foreign !== undefined) onForeignKeys(hook.name, foreign);
       const reason = readString(fields["reason"], "reason");
       const extra = own(fields, hook);
       return { outcome: "denied", halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
@@ -92,7 +100,7 @@ function respond<P extends Origin>(fields: JsonObject, reason: string, site: Sit
   const result = own(given, site.hook);
   assertToolResult(result);
   const next = merge(call, site);
-  const halt: InterceptorHalt = { action: "respond", reason, result };
+  const halt: InterceptorHalt = { action: "respond", reason, result: toToolResult(result) };
   return next === site.current ? { outcome: "respond", halt } : { outcome: "respond", next, halt };
 }
 
@@ -121,8 +129,9 @@ function merge<P extends Origin>(payload: JsonObject | undefined, { spec, curren
     const before = current[field];
     if (value === before) continue;
     check(fieldSchemas[field], value, `${spec.payloadKey}.${field}`);
-    if (isSameJson(value, before)) continue;
-    changes[field] = value;
+    const normalized = toChangedField(field, value);
+    if (isSameJson(normalized, before)) continue;
+    changes[field] = normalized;
     isChanged = true;
   }
   return isChanged ? { ...current, ...changes } : current;
@@ -170,12 +179,16 @@ function isAllowed(action: string, { actions }: InterceptorSpec): action is Hook
 }
 
 /** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Dialects". */
-const FOREIGN = new Set(["allow", "decision", "hook_result", "args"]);
-const EXPECTED = new Set(["action", "approved", "reason", "request", "response", "call", "result"]);
+const FOREIGN = ["allow", "decision", "hook_result", "args"];
+const EXPECTED = ["action", "approved", "reason", "request", "response", "call", "result"];
 
-function reportForeign(fields: JsonObject, hook: { readonly name: string }, onForeignKeys: OnForeignKeys): void {
-  const keys = Object.keys(fields).filter(
-    (key) => FOREIGN.has(key) || (!EXPECTED.has(key) && EXPECTED.has(key.toLowerCase())),
-  );
-  if (keys.length > 0) onForeignKeys(hook.name, keys);
+/** The keys that are those of another dialect, or the expected ones in another letter case. */
+function foreignKeys(fields: JsonObject, expected: readonly string[]): readonly string[] | undefined {
+  let foreign: string[] | undefined;
+  for (const key in fields) {
+    if (expected.includes(key) || (!FOREIGN.includes(key) && !expected.includes(key.toLowerCase()))) continue;
+    foreign ??= [];
+    foreign.push(key);
+  }
+  return foreign;
 }

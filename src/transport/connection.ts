@@ -1,6 +1,7 @@
 import { HookCallError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { OutgoingMessage, TransportScope } from "./contract.ts";
+import type { Pipe } from "../lines/pipe.ts";
 import { LineReader, type LineSink } from "../lines/reader.ts";
 import { LineWriter } from "../lines/writer.ts";
 import { LogLimit } from "./log-limit.ts";
@@ -25,7 +26,7 @@ interface Pending {
 }
 
 /**
- * A JSON-RPC 2.0 client over two byte streams, one message a line. Ids are 1, 2, 3 … in the order of the calls. It holds
+ * A JSON-RPC 2.0 client over a pipe, one message a line. Ids are 1, 2, 3 … in the order of the calls. It holds
  * no timer: a caller that gives up has its scope cut, and the id is forgotten.
  * @see PicoClaw hook protocol, "Wire, stdio"
  */
@@ -43,23 +44,17 @@ export class Connection {
   #brokenBy: string | undefined;
   #resolveBroken: (why: string) => void = () => {};
 
-  constructor(
-    {
-      readable,
-      writable,
-    }: { readonly readable: ReadableStream<Uint8Array>; readonly writable: WritableStream<string> },
-    options: ConnectionOptions,
-  ) {
+  constructor(pipe: Pipe, options: ConnectionOptions) {
     this.#options = options;
     this.#limit = new LogLimit({ burst: 10, perSecond: 1, now: options.now });
     this.broken = new Promise((resolve) => {
       this.#resolveBroken = resolve;
     });
-    this.#writer = new LineWriter(writable, {
+    this.#writer = new LineWriter(pipe, {
       maxQueuedChars: options.maxQueuedChars,
       onFailure: () => this.#break("closed its stdin"),
     });
-    this.readToEnd = this.#read(readable);
+    this.readToEnd = this.#read(pipe);
   }
 
   /** How many lines were dropped because they were not readable or matched no call. */
@@ -131,20 +126,18 @@ export class Connection {
     this.#resolveBroken(why);
   }
 
-  async #read(readable: ReadableStream<Uint8Array>): Promise<void> {
+  #read(pipe: Pipe): Promise<void> {
     const lines = new LineReader(this.#sink, this.#options.maxMessageBytes);
-    const reader = readable.getReader();
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        lines.push(value);
-      }
-      lines.end();
-      this.#break("closed its stdout");
-    } catch {
-      this.#break("has a stdout that cannot be read");
-    }
+    return new Promise((resolve) => {
+      pipe.start({
+        chunk: (bytes) => lines.push(bytes),
+        end: (error) => {
+          lines.end();
+          this.#break(error === undefined ? "closed its stdout" : "has a stdout that cannot be read");
+          resolve();
+        },
+      });
+    });
   }
 
   readonly #sink: LineSink = {

@@ -11,6 +11,12 @@ const LEAVE_MS = 2000;
 const TERMINATE_MS = 1000;
 const KILL_MS = 250;
 
+/** Options of {@link ProcessLife}. */
+export interface ProcessLifeOptions extends ConnectionOptions {
+  /** Told first of all when the process has ended, with words that follow "the hook process". */
+  readonly onEnd: (why: string) => void;
+}
+
 /** One process of a hook, from its start to its end. */
 export class ProcessLife {
   readonly connection: Connection;
@@ -18,16 +24,16 @@ export class ProcessLife {
   readonly gone: Promise<string>;
   readonly pid: number | undefined;
   readonly #process: SpawnedProcess;
-  readonly #options: ConnectionOptions;
+  readonly #options: ProcessLifeOptions;
   readonly #stderr: StderrLog;
   #isWanted = true;
   #end: Promise<string> | undefined;
 
-  constructor(process: SpawnedProcess, options: ConnectionOptions) {
+  constructor(process: SpawnedProcess, options: ProcessLifeOptions) {
     this.#process = process;
     this.#options = options;
     this.pid = process.pid;
-    this.connection = new Connection({ readable: process.stdout, writable: process.stdin }, options);
+    this.connection = new Connection(process.pipe, options);
     this.#stderr = new StderrLog(process.stderr, options);
     this.gone = process.exited.then((status) => this.#onExit(status));
     // A hook that has closed a stream cannot answer any more: it is asked to leave.
@@ -98,6 +104,7 @@ export class ProcessLife {
 
   async #onExit(status: ExitStatus): Promise<string> {
     const why = describeExit(status);
+    this.#options.onEnd(why);
     const drained = Promise.all([this.connection.readToEnd, this.#stderr.readToEnd]);
     await settlesWithin(drained, DRAIN_MS);
     this.connection.fail(new HookCallError("exited", `the hook process ${why}`));

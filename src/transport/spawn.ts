@@ -1,3 +1,5 @@
+import type { Pipe } from "../lines/pipe.ts";
+
 /** How a process ended. */
 export interface ExitStatus {
   /** The exit code; null when a signal ended it, or when it never ran. */
@@ -12,9 +14,8 @@ export interface ExitStatus {
 export interface SpawnedProcess {
   /** The operating system's process id; absent when it could not be started. */
   readonly pid?: number;
-  /** Takes text and sends it as UTF-8; where a runtime has a stream of bytes, a `TextEncoderStream` goes before it. */
-  readonly stdin: WritableStream<string>;
-  readonly stdout: ReadableStream<Uint8Array>;
+  /** Its stdin and stdout. Where there is no faster way, `toPipe` makes it of web streams. */
+  readonly pipe: Pipe;
   readonly stderr: ReadableStream<Uint8Array>;
   /**
    * Resolves when the process itself has ended, whether or not a descendant still holds its pipes; never rejects.

@@ -101,8 +101,14 @@ export class Supervisor {
   async #live(): Promise<void> {
     const { spawn, greeting, helloTimeoutMs, now } = this.#options;
     this.#state = this.#failedStarts >= FAILED_STARTS ? "failed" : "starting";
+    let isReady = false;
+    let endedBy: string | undefined;
+    const onEnd = (why: string): void => {
+      endedBy = why;
+      if (isReady) this.#onDown(`the hook process ${why}`);
+    };
     try {
-      this.#life = new ProcessLife(spawn(), this.#options);
+      this.#life = new ProcessLife(spawn(), { ...this.#options, onEnd });
     } catch (error) {
       this.#onFailedStart(toMessage(error));
       return;
@@ -117,9 +123,11 @@ export class Supervisor {
       return;
     }
     const readyAtMs = now();
+    isReady = true;
     if (!this.#isClosed()) this.#onReady(life);
-    this.#onDown(`the hook ${await Promise.race([life.connection.broken, life.gone])}`);
-    this.#onDown(`the hook process ${await life.end()}`);
+    const why = await life.connection.broken;
+    if (endedBy === undefined) this.#onDown(`the hook ${why}`);
+    await life.end();
     if (now() - readyAtMs >= HEALTHY_MS) this.#failures = 0;
     this.#bury(life);
   }

@@ -1,9 +1,13 @@
 import process from "node:process";
 import { benchChain } from "./chain.ts";
 import { type BenchReport, formatReport } from "./report.ts";
+import { benchStdio } from "./stdio.ts";
 
 /** Every comparison by name; each is made in one run with its peers. */
-const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = { chain: benchChain };
+const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = {
+  chain: benchChain,
+  stdio: benchStdio,
+};
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(benches, name));

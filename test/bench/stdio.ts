@@ -6,9 +6,13 @@ import { createMessageConnection, StreamMessageReader, StreamMessageWriter } fro
 import { createSpawn } from "../../adapters/node/child-process.ts";
 import { type ChainHook, type ChainRules, Current, failOpen, runChain } from "../../src/chain/index.ts";
 import { createStdioTransport } from "../../src/transport/stdio.ts";
+import { type BenchReport, median, toRatio } from "./report.ts";
 
 const ECHO = fileURLToPath(new URL("peers/echo-lines.ts", import.meta.url));
 const ECHO_VSCODE = fileURLToPath(new URL("peers/echo-vscode.ts", import.meta.url));
+const BARE = "bare newline JSON";
+const TRANSPORT = "hookgate transport";
+const CHAIN = "hookgate transport and chain";
 const PARAMS = { meta: { AgentID: "a", TurnID: "t" }, tool: "shell", arguments: { command: "ls -la /tmp" } };
 
 /** One contestant: calls an echo process and gives the result. */
@@ -18,16 +22,13 @@ interface Contestant {
   close(): Promise<void>;
 }
 
-/** What was measured of one contestant, in calls a second; the medians of the rounds. */
-export interface StdioBenchRow {
-  readonly name: string;
-  readonly sequential: number;
-  readonly inFlight16: number;
-}
-
-/** The least anyone can do: newline-delimited JSON, a map of who waits, and nothing else. */
+/**
+ * The least anyone can do: newline-delimited JSON, a map of who waits, and nothing else. Its process is started as ours
+ * is: one that leads a session of its own is scheduled differently.
+ */
 function createBare(): Contestant {
-  const child = spawn(process.execPath, [ECHO], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [ECHO], { stdio: "pipe", detached: true });
+  child.stderr.pipe(process.stderr);
   const pending = new Map<number, (value: unknown) => void>();
   let rest = "";
   let nextId = 1;
@@ -42,7 +43,7 @@ function createBare(): Contestant {
     }
   });
   return {
-    name: "bare newline JSON",
+    name: BARE,
     call: () =>
       new Promise((resolve) => {
         const id = nextId++;
@@ -75,7 +76,7 @@ function createTransport(): Contestant {
   const { signal } = new AbortController();
   const scope = { remainingMs: 5000, signal, onAbort: () => {} };
   return {
-    name: "hookgate transport",
+    name: TRANSPORT,
     call: () => transport.call({ method: "hook.before_tool", params: JSON.stringify(PARAMS) }, scope),
     close: () => transport.close(),
   };
@@ -87,7 +88,7 @@ function createChain(): Contestant {
   const hooks = [{ name: "bench", source: "stdio", timeoutMs: 5000, policy: failOpen, call }];
   const rules: ChainRules<typeof PARAMS, never> = { point: "before_tool", judge: () => ({ outcome: "continue" }) };
   return {
-    name: "hookgate chain",
+    name: CHAIN,
     async call() {
       const outcome = await runChain(hooks, new Current(PARAMS), { rules });
       if (outcome.records[0]?.outcome !== "continue") throw new Error(`no verdict: ${outcome.records[0]?.error}`);
@@ -101,6 +102,7 @@ async function createMcp(): Promise<Contestant> {
   const transport = new StdioClientTransport({ command: process.execPath, args: [ECHO] });
   const pending = new Map<unknown, (value: unknown) => void>();
   let nextId = 1;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it has no other way
   transport.onmessage = (message) => {
     if (!("id" in message) || !("result" in message)) return;
     pending.get(message.id)?.(message.result);
@@ -152,41 +154,35 @@ async function measure(contestant: Contestant, { calls, lanes }: { calls: number
   return calls / ((performance.now() - startedAtMs) / 1000);
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
-
 /**
- * Measures calls a second over stdio, side by side with peers that do the same echo. The contestants take turns, so that
- * what else the machine does meets all of them.
+ * Calls a second over stdio, side by side with peers that do the same echo. The contestants take turns in short rounds,
+ * so that what else the machine does meets all of them.
  */
-export async function benchStdio({ rounds = 7, calls = 8000 } = {}): Promise<readonly StdioBenchRow[]> {
+export async function benchStdio({ roundCount = 31, callCount = 2000 } = {}): Promise<readonly BenchReport[]> {
   const contestants = [createBare(), createTransport(), createChain(), createVscode(), await createMcp()];
-  const samples = contestants.map((contestant) => ({
-    contestant,
-    sequential: [] as number[],
-    inFlight16: [] as number[],
-  }));
-  for (const contestant of contestants) await measure(contestant, { calls, lanes: 16 });
-  for (let round = 0; round < rounds; round += 1) {
-    for (const { contestant, sequential, inFlight16 } of samples) {
-      sequential.push(await measure(contestant, { calls, lanes: 1 }));
-      inFlight16.push(await measure(contestant, { calls: 4 * calls, lanes: 16 }));
+  for (const contestant of contestants) await measure(contestant, { calls: 4 * callCount, lanes: 16 });
+  const reports: BenchReport[] = [];
+  for (const { lanes, atLeast, rate } of [
+    { lanes: 1, atLeast: 0.9, rate: 10_500 },
+    { lanes: 16, atLeast: 0.8, rate: 60_000 },
+  ]) {
+    const samples = contestants.map((): number[] => []);
+    for (let round = 0; round < roundCount; round += 1) {
+      for (const [index, contestant] of contestants.entries()) {
+        samples[index]?.push(await measure(contestant, { calls: lanes === 1 ? callCount : 4 * callCount, lanes }));
+      }
     }
+    const rows = contestants.map(({ name }, index) => ({ name, value: median(samples[index] ?? []) }));
+    const required = { name: "required of the chain", value: rate };
+    reports.push({
+      title: `stdio, ${lanes === 1 ? "one call at a time" : `${lanes} in flight`}, calls/s`,
+      rows: [...rows, required],
+      ratios: [
+        toRatio(rows, { of: TRANSPORT, to: BARE, atLeast }),
+        toRatio([...rows, required], { of: CHAIN, to: required.name, atLeast: 1 }),
+      ],
+    });
   }
   for (const contestant of contestants) await contestant.close();
-  return samples.map(({ contestant, sequential, inFlight16 }) => ({
-    name: contestant.name,
-    sequential: median(sequential),
-    inFlight16: median(inFlight16),
-  }));
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await benchStdio();
-  const bare = rows[0];
-  for (const { name, sequential, inFlight16 } of rows) {
-    const ratio = `${(sequential / (bare?.sequential ?? 1)).toFixed(2)}x, ${(inFlight16 / (bare?.inFlight16 ?? 1)).toFixed(2)}x`;
-    console.log(
-      `${name}: ${Math.round(sequential)}/s one at a time, ${Math.round(inFlight16)}/s 16 in flight (${ratio})`,
-    );
-  }
+  return reports;
 }

@@ -143,7 +143,7 @@ export const attemptsCases: readonly Case[] = [
         now,
       },
     );
-    equal(brief(records), ["a hook_error 1", "a hook_error 2", "a hook_error 3"]);
+    equal(brief(records), ["a hook_error 1", "a hook_error 2", "a timeout 3"]);
     equal(records.at(-1)?.failed_open, true);
   }),
   attemptsCase("retries-stop-when-the-host-gives-up", async () => {

@@ -1,7 +1,54 @@
+import { abortCases } from "./abort.cases.ts";
+import { approvalCases } from "./approvals.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
 import type { Case } from "./case.ts";
+import { chainCases } from "./chain.cases.ts";
+import { changeCases } from "./changes.cases.ts";
+import { deadlineCases } from "./deadlines.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
+import { eventCases } from "./events.cases.ts";
+import { isolationCases } from "./isolation.cases.ts";
+import { mountCases } from "./mount.cases.ts";
+import { oddValueCases } from "./odd-values.cases.ts";
+import { orderCases } from "./order.cases.ts";
+import { paramsCases } from "./params.cases.ts";
+import { payloadCases, wrapperCases } from "./payloads.cases.ts";
+import { pointCases } from "./points.cases.ts";
+import { queueCases } from "./queues.cases.ts";
+import { replyCases } from "./replies.cases.ts";
+import { respondCases } from "./respond.cases.ts";
+import { rpcCases } from "./rpc.cases.ts";
+import { serveStdioCases } from "./serve-stdio.cases.ts";
+import { stdioProcessCases } from "./stdio-process.cases.ts";
+import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
-export const cases: readonly Case[] = [...attemptsCases, ...errorsCases, ...turnCases];
+export const cases: readonly Case[] = [
+  ...errorsCases,
+  ...orderCases,
+  ...mountCases,
+  ...pointCases,
+  ...chainCases,
+  ...attemptsCases,
+  ...respondCases,
+  ...replyCases,
+  ...approvalCases,
+  ...payloadCases,
+  ...wrapperCases,
+  ...changeCases,
+  ...isolationCases,
+  ...oddValueCases,
+  ...deadlineCases,
+  ...abortCases,
+  ...eventCases,
+  ...queueCases,
+  ...rpcCases,
+  ...paramsCases,
+  ...turnCases,
+  ...stdioReplyCases,
+  ...stdioFramingCases,
+  ...stdioWriteCases,
+  ...stdioProcessCases,
+  ...serveStdioCases,
+];
