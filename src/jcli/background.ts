@@ -38,6 +38,7 @@ export class BackgroundQueue {
     const previous = this.#lanes.get(lane) ?? Promise.resolve();
     const run = previous.then(async () => {
       try {
+        await nextTurn();
         if (!this.#isClosed) await job();
       } catch (error) {
         log.error("a background hook failed", { error: String(error).slice(0, 200) });
@@ -57,4 +58,11 @@ export class BackgroundQueue {
   close(): void {
     this.#isClosed = true;
   }
+}
+
+/** A microtask would still run before the caller, who waits for an answer. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
 }

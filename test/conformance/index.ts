@@ -8,6 +8,13 @@ import { deadlineCases } from "./deadlines.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
 import { eventCases } from "./events.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
+import { jcliBackgroundCases } from "./jcli-background.cases.ts";
+import { jcliChainCases } from "./jcli-chain.cases.ts";
+import { jcliEventCases } from "./jcli-events.cases.ts";
+import { jcliFileCases } from "./jcli-file.cases.ts";
+import { jcliSessionCases } from "./jcli-session.cases.ts";
+import { jcliSourceCases } from "./jcli-sources.cases.ts";
+import { jcliTextCases } from "./jcli-text.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -51,4 +58,11 @@ export const cases: readonly Case[] = [
   ...stdioWriteCases,
   ...stdioProcessCases,
   ...serveStdioCases,
+  ...jcliTextCases,
+  ...jcliEventCases,
+  ...jcliChainCases,
+  ...jcliSessionCases,
+  ...jcliBackgroundCases,
+  ...jcliFileCases,
+  ...jcliSourceCases,
 ];
