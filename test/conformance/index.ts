@@ -15,6 +15,7 @@ import { jcliFileCases } from "./jcli-file.cases.ts";
 import { jcliSessionCases } from "./jcli-session.cases.ts";
 import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
+import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -65,4 +66,5 @@ export const cases: readonly Case[] = [
   ...jcliBackgroundCases,
   ...jcliFileCases,
   ...jcliSourceCases,
+  ...llmCases,
 ];
