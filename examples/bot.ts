@@ -8,11 +8,11 @@
  * answers, which shows a rewritten argument, a denied tool and a tool that a hook brought along.
  * HOOKGATE_URL (default http://127.0.0.1:8787), HOOKGATE_TOKEN: the gateway.
  *
- * In your own project: import { createNodeClient, runTurn } from "hookgate/node".
+ * In your own project: import { createNodeGatewayClient, runTurn } from "hookgate/node".
  */
 import { createInterface } from "node:readline";
 import {
-  createNodeClient,
+  createNodeGatewayClient,
   type CallModel,
   type ExecuteTool,
   isHookgateError,
@@ -65,7 +65,7 @@ interface OpenAiAnswer {
 const callScript: CallModel = async ({ messages = [], tools: offered = [] }: LlmRequest) => {
   const last = messages.at(-1);
   if (last?.role === "tool") return { content: `Done. ${String(last.content)}`, finish_reason: "stop" };
-  const text = String(last?.content ?? "");
+  const text = typeof last?.content === "string" ? last.content : "";
   const [word = "", ...rest] = text.split(" ");
   if (word === "note") return toolCall("save_note", { text: rest.join(" ") });
   if (word === "run") return toolCall("bash", { command: rest.join(" ") });
@@ -76,7 +76,10 @@ const callScript: CallModel = async ({ messages = [], tools: offered = [] }: Llm
 };
 
 const callModel = OPENAI_BASE_URL === undefined ? callScript : callOpenAi;
-const host = createNodeClient({ url: HOOKGATE_URL, ...(HOOKGATE_TOKEN !== undefined && { token: HOOKGATE_TOKEN }) });
+const host = createNodeGatewayClient({
+  url: HOOKGATE_URL,
+  ...(HOOKGATE_TOKEN !== undefined && { token: HOOKGATE_TOKEN }),
+});
 const history: Message[] = [];
 
 /** One message of the user: model and tools in turn until the model has nothing more to call. */
@@ -85,7 +88,7 @@ async function answer(turn: Turn): Promise<string> {
     const request = { model: OPENAI_MODEL, messages: history, tools, options: {} };
     const step = await turn.llm(request, callModel);
     history.push(step.message);
-    if (step.toolCalls.length === 0) return String(step.response.content ?? "");
+    if (step.toolCalls.length === 0) return step.text;
     for (const call of step.toolCalls) {
       const { status, message, tool: name } = await turn.tool(call, execute);
       history.push(message);
@@ -105,8 +108,9 @@ function toolCall(name: string, args: object): ModelResponse {
 }
 
 console.log(`Hooks are asked at ${HOOKGATE_URL}. Type a message; an empty line ends.`);
-const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: "you> " });
-lines.prompt();
+const ask = (): boolean => process.stdout.write("you> ");
+const lines = createInterface({ input: process.stdin });
+ask();
 for await (const line of lines) {
   if (line.trim() === "") break;
   const before = history.length;
@@ -118,7 +122,7 @@ for await (const line of lines) {
   } catch (error) {
     console.log(`bot> ${isHookgateError(error) || error instanceof Error ? error.message : String(error)}`);
   }
-  lines.prompt();
+  ask();
 }
 lines.close();
 await host.flush(1000);

@@ -1,6 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import type { Pipe, TextSink } from "../../src/lines/pipe.ts";
 
+/** What Node reads at once. */
+const FULL_CHUNK_BYTES = 65_536;
+
 /** Chunks that wait before the stream underneath is paused. A chunk is at most 64 KiB. */
 const QUEUED_CHUNKS = 16;
 
@@ -79,6 +82,11 @@ export function toNodePipe({ stdin, stdout }: { readonly stdin: Writable; readon
       };
       stdout.on("data", (bytes: Uint8Array) => {
         if (isOpen) listener.chunk(bytes);
+        if (bytes.length < FULL_CHUNK_BYTES) return;
+        // More is there already. Node would read on without looking at its timers, and a hook that floods its stdout
+        // would hold up the deadlines of all others.
+        stdout.pause();
+        setImmediate(() => stdout.resume());
       });
       stdout.on("end", () => close());
       stdout.on("close", () => close());
@@ -97,14 +105,20 @@ interface Sink extends TextSink {
  */
 function createSink(writable: Writable): Sink {
   let onDrain: (() => void) | undefined;
-  writable.on("drain", () => {
+  const drain = (): void => {
     onDrain?.();
     onDrain = undefined;
-  });
+  };
+  writable.on("drain", drain);
   return {
     failed: new Promise((resolve) => {
-      writable.on("error", resolve);
-      writable.on("close", () => resolve(new Error("the pipe is closed")));
+      const fail = (cause: Error): void => {
+        resolve(cause);
+        // A web stream does not fail before the write under way is done.
+        drain();
+      };
+      writable.on("error", fail);
+      writable.on("close", () => fail(new Error("the pipe is closed")));
     }),
     write(chunk) {
       if (writable.write(chunk)) return undefined;

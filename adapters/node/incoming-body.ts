@@ -12,7 +12,6 @@ export function readIncomingBody(incoming: Readable, maxBytes: number): Promise<
     const stop = (): void => {
       incoming.off("data", onData);
       incoming.off("end", onEnd);
-      incoming.off("error", onClose);
       incoming.off("close", onClose);
     };
     const onData = (chunk: Buffer): void => {
@@ -38,7 +37,6 @@ export function readIncomingBody(incoming: Readable, maxBytes: number): Promise<
     }
     incoming.on("data", onData);
     incoming.on("end", onEnd);
-    incoming.on("error", onClose);
     incoming.on("close", onClose);
   });
 }

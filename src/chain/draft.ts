@@ -10,10 +10,11 @@ type Container = object & { [key: PropertyKey]: unknown };
  * touches and nothing else. A hook that changes nothing costs no copy, whatever the payload's size.
  */
 export function createDraft<P extends object>(value: P): P {
+  const state = new DraftState(toContainer(value));
   // A stand-in, for what is frozen, now or later: proxy invariants would forbid handing out views of its parts.
-  const target: object = Array.isArray(value) ? [] : {};
+  const target: object = Array.isArray(value) ? new ArrayStandIn(state) : new ObjectStandIn(state);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every trap answers for the value, so the view has its type
-  return new Proxy(target, new DraftState(toContainer(value))) as P;
+  return new Proxy(target, state) as P;
 }
 
 /**
@@ -84,6 +85,34 @@ function shallowCopy(value: Container): Container {
   return Array.isArray(value) ? toContainer(value.slice()) : { ...value };
 }
 
+/** How Node, Deno and Bun let an object say what `console.log` shows; they look past a proxy, at its target. */
+const INSPECT: symbol = Symbol.for("nodejs.util.inspect.custom");
+
+class ObjectStandIn {
+  readonly [STATE]: DraftState;
+
+  constructor(state: DraftState) {
+    this[STATE] = state;
+  }
+
+  [INSPECT](): unknown {
+    return this[STATE].release(0);
+  }
+}
+
+class ArrayStandIn extends Array<unknown> {
+  readonly [STATE]: DraftState;
+
+  constructor(state: DraftState) {
+    super();
+    this[STATE] = state;
+  }
+
+  [INSPECT](): unknown {
+    return this[STATE].release(0);
+  }
+}
+
 class DraftState implements ProxyHandler<object> {
   readonly #base: Container;
   #copy: Container | undefined;
@@ -125,6 +154,10 @@ class DraftState implements ProxyHandler<object> {
 
   defineProperty(target: object, key: PropertyKey, descriptor: PropertyDescriptor): boolean {
     return !("get" in descriptor) && !("set" in descriptor) && this.set(target, key, descriptor.value);
+  }
+
+  getPrototypeOf(): object | null {
+    return Reflect.getPrototypeOf(this.#base);
   }
 
   setPrototypeOf(): boolean {

@@ -54,7 +54,7 @@ const CLOSE_MS = 2000;
  * caller is at fault for (a bad token, bad params) rejects.
  * @throws {TypeError} when the URL or the token is not valid
  * @throws {RangeError} when a number is out of range
- * @see docs/protocol.md, "The gateway's interface"
+ * @see docs/protocol.md, "The gateway's interface for hosts"
  */
 export function createGatewayClient(options: GatewayClientOptions): HookHost {
   return new GatewayClient(options);

@@ -97,6 +97,6 @@ function fromHex(hex: string): Uint8Array {
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
-  for (const [i, byte] of a.entries()) difference |= byte ^ (b[i] ?? 0);
+  for (let i = 0; i < a.length; i += 1) difference |= (a[i] ?? 0) ^ (b[i] ?? 0);
   return difference === 0;
 }

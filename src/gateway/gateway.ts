@@ -5,6 +5,7 @@ import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from
 import {
   ANONYMOUS,
   type Authenticator,
+  type AuthRequest,
   createTokenAuthenticator,
   type Digest,
   type GatewayToken,
@@ -95,22 +96,21 @@ const RETRY_AFTER_MS = 1000;
  * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`.
  * @throws {TypeError} when a token or an origin is not valid
  * @throws {RangeError} when a limit is not a positive integer
- * @see docs/protocol.md, "The gateway's interface"
+ * @see docs/protocol.md, "The gateway's interface for hosts"
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const server = new GatewayServer(options);
   const app = new Hono<{ Bindings: PeerInfo }>();
-  // One handler per route and no middleware: Hono then calls it directly.
-  app.post("/rpc", ({ req, env }) => server.rpc(req.raw, env));
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
-    fetch: async (request, info = {}) => {
-      const response = await app.fetch(request, info);
-      return server.hasOrigins ? server.withCors(request, response) : response;
+    fetch(request, info = {}) {
+      // What is asked all the time goes past the router.
+      const response = isRpc(request) ? server.rpc(request, info) : Promise.resolve(app.fetch(request, info));
+      return server.hasOrigins ? response.then((answer) => server.withCors(request, answer)) : response;
     },
     drain: (timeoutMs) => server.drain(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
@@ -165,7 +165,8 @@ class GatewayServer {
     const body = new RequestBody(request, info, this.#maxBodyBytes);
     const refusal = this.#guard.check(request, info) ?? refuseMediaType(request.headers);
     if (refusal !== undefined) return this.#refuse(refusal);
-    const principal = this.hasAuth ? await this.#authenticate(request, body) : ANONYMOUS;
+    const known = this.hasAuth ? this.#authenticate(request, body) : ANONYMOUS;
+    const principal = known instanceof Promise ? await known : known;
     if (principal === undefined) return this.#refuse(unauthorized(request));
     const { name } = principal;
     if (!mayAny(principal, RPC_SCOPES)) return this.#refuse(forbidden(RPC_SCOPES));
@@ -183,6 +184,8 @@ class GatewayServer {
       const onExtraCalls = rate && ((count: number): void => rate.charge(name, count));
       const answer = await this.#rpc.answer(text, { principal, signal: request.signal, onExtraCalls });
       return answer.text === undefined ? answerEmpty(answer) : answerText(answer.text, answer.status);
+    } catch (error) {
+      return this.failed(error);
     } finally {
       this.#inFlight.leave();
     }
@@ -211,8 +214,9 @@ class GatewayServer {
     return answerRefusal({ code: "ERR_INVALID_REQUEST", message, status: 405, headers: { allow } });
   }
 
-  failed(error: Error): Response {
-    this.#log.error("a request failed inside the gateway", { error: error.message.slice(0, 300) });
+  failed(error: unknown): Response {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#log.error("a request failed inside the gateway", { error: message.slice(0, 300) });
     return answerRefusal({ code: "ERR_INTERNAL", message: "internal error" });
   }
 
@@ -240,13 +244,24 @@ class GatewayServer {
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  async #authenticate(request: Request, body: RequestBody): Promise<Principal | undefined> {
-    const { method, url, headers } = request;
-    for (const authenticate of this.#authenticators) {
-      const found = await authenticate({ method, url, headers, readBody: () => body.bytes() });
+  #authenticate({ method, url, headers }: Request, body: RequestBody): ReturnType<Authenticator> {
+    const request = { method, url, headers, readBody: () => body.bytes() };
+    for (const [index, authenticate] of this.#authenticators.entries()) {
+      const found = authenticate(request);
+      if (found instanceof Promise) return this.#authenticateLater(found, request, index + 1);
       if (found !== undefined) return found;
     }
     return undefined;
+  }
+
+  async #authenticateLater(
+    first: Promise<Principal | undefined>,
+    request: AuthRequest,
+    next: number,
+  ): Promise<Principal | undefined> {
+    let found = await first;
+    for (const authenticate of this.#authenticators.slice(next)) found ??= await authenticate(request);
+    return found;
   }
 
   async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
@@ -261,6 +276,13 @@ class GatewayServer {
     this.#log.debug("request refused", { code: refusal.code, message: refusal.message });
     return answerRefusal(refusal);
   }
+}
+
+/** Whether a request is a POST to `/rpc`, with whatever query. */
+function isRpc({ method, url }: Request): boolean {
+  if (method !== "POST") return false;
+  const start = url.indexOf("/", "https://".length);
+  return url.startsWith("/rpc", start) && (url.length === start + 4 || url.charAt(start + 4) === "?");
 }
 
 function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {

@@ -55,7 +55,7 @@ export class RpcServer {
   }
 
   /** Answers a body. It never rejects: what goes wrong is in the reply. */
-  async answer(text: string, context: RpcContext): Promise<RpcAnswer> {
+  answer(text: string, context: RpcContext): RpcAnswer | Promise<RpcAnswer> {
     let message: unknown;
     try {
       message = JSON.parse(text);
@@ -63,7 +63,7 @@ export class RpcServer {
       return toAnswer(toError(null, toRpcError("ERR_PARSE", "the body is not JSON")));
     }
     if (Array.isArray(message)) return this.#answerBatch(message, context);
-    return toAnswer(await this.#answerOne(message, context));
+    return this.#answerOne(message, context).then(toAnswer);
   }
 
   async #answerBatch(messages: readonly unknown[], context: RpcContext): Promise<RpcAnswer> {

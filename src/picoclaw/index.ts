@@ -76,17 +76,5 @@ export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./poi
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
 export { createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
-export {
-  type CallModel,
-  createTurn,
-  type ExecuteTool,
-  type LlmStep,
-  runTurn,
-  type ToolInvocation,
-  type ToolStep,
-  Turn,
-  TurnAbortedError,
-  type TurnOptions,
-  type TurnRequest,
-  type TurnStatus,
-} from "./turn.ts";
+export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";
+export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";

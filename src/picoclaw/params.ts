@@ -36,7 +36,7 @@ export function parseHostPayload<K extends HookPoint>(point: K, params: unknown)
 
 /** Null is what some encoders write for what is absent. */
 function toPresent(params: unknown): unknown {
-  if (!isJsonObject(params)) return params;
+  if (!isJsonObject(params) || !Object.values(params).includes(null)) return params;
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 

@@ -30,7 +30,7 @@ export interface ModelToolCall extends Open {
 export interface Message extends Open {
   readonly role: string;
   /** Text, or an array of parts. */
-  readonly content?: unknown;
+  readonly content?: string | readonly unknown[] | null;
   readonly tool_calls?: readonly ModelToolCall[];
   readonly tool_call_id?: string;
 }
@@ -45,7 +45,7 @@ export interface ToolDefinition extends Open {
 /** What a model answered. */
 export interface ModelResponse extends Open {
   /** Text, or an array of parts. */
-  readonly content?: unknown;
+  readonly content?: string | readonly unknown[] | null;
   readonly tool_calls?: readonly ModelToolCall[];
   readonly finish_reason?: string;
   readonly usage?: Open;
@@ -122,6 +122,23 @@ export type HostPayload<P extends Origin> = {
 const text = z.string();
 const object = z.looseObject({});
 
+/** Problems of one list that are reported. A list of millions that do not fit must not take the time and memory of as many. */
+const MAX_PROBLEMS = 20;
+
+/** A list, read until too many of its items do not fit. */
+function listOf(item: z.ZodType): z.ZodType {
+  return z.array(z.unknown()).superRefine((list, context) => {
+    let problemCount = 0;
+    for (const [index, value] of list.entries()) {
+      for (const issue of item.safeParse(value).error?.issues ?? []) {
+        context.addIssue({ ...issue, path: [index, ...issue.path] });
+        problemCount += 1;
+      }
+      if (problemCount >= MAX_PROBLEMS) return;
+    }
+  });
+}
+
 /** The schema of `meta` as a host sends it. */
 export const metaSchema: z.ZodType = z.looseObject({
   AgentID: text.nullish(),
@@ -144,7 +161,7 @@ const content = z.union([text, z.array(z.unknown())]).nullish();
 const messageSchema = z.looseObject({
   role: text,
   content,
-  tool_calls: z.array(modelToolCallSchema).nullish(),
+  tool_calls: listOf(modelToolCallSchema).nullish(),
   tool_call_id: text.nullish(),
 });
 
@@ -156,7 +173,7 @@ const toolDefinitionSchema = z.looseObject({
 /** The schema of a model's response. */
 export const modelResponseSchema: z.ZodType = z.looseObject({
   content,
-  tool_calls: z.array(modelToolCallSchema).nullish(),
+  tool_calls: listOf(modelToolCallSchema).nullish(),
   finish_reason: text.nullish(),
   usage: object.nullish(),
 });
@@ -175,8 +192,8 @@ export const toolResultSchema: z.ZodType = z.looseObject({
 /** The schemas of the fields a hook may change, by field name. */
 export const fieldSchemas: Readonly<Record<ChangeableField, z.ZodType>> = {
   model: text,
-  messages: z.array(messageSchema),
-  tools: z.array(toolDefinitionSchema),
+  messages: listOf(messageSchema),
+  tools: listOf(toolDefinitionSchema),
   options: object,
   tool: text,
   arguments: object,

@@ -58,7 +58,7 @@ export async function answerHost(host: HookHost, { method, params, signal }: Hos
   if (!isHostMethod(method)) {
     throw new HookgateError("ERR_METHOD_NOT_FOUND", `unknown method; expected one of ${HOST_METHODS.join(", ")}`);
   }
-  return ANSWERS[method](host, params, { signal });
+  return await ANSWERS[method](host, params, { signal });
 }
 
 function isHostMethod(method: string): method is HostMethod {

@@ -1,17 +1,7 @@
-import { isJsonObject } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import type { HookHost, ToolCheckDecision } from "./host.ts";
 import { toMeta, toToolResult } from "./normalize.ts";
-import type {
-  HostPayload,
-  LlmRequest,
-  Message,
-  Meta,
-  ModelResponse,
-  ModelToolCall,
-  Open,
-  ToolResult,
-} from "./payload.ts";
+import type { Message, Meta, Open, ToolResult } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
 import {
   NANOSECONDS_PER_MS,
@@ -20,6 +10,18 @@ import {
   toResponsePayload,
   toToolEndPayload,
 } from "./turn-payload.ts";
+import {
+  type CallModel,
+  type ExecuteTool,
+  type LlmStep,
+  readInvocation,
+  toDenial,
+  type ToolInvocation,
+  type ToolStep,
+  toText,
+  toToolStep,
+  type TurnRequest,
+} from "./turn-step.ts";
 
 /** How a turn ended. */
 export type TurnStatus = "completed" | "error" | "aborted";
@@ -57,45 +59,6 @@ export class TurnAbortedError extends HookgateError {
     this.hard = hard;
   }
 }
-
-/** What {@link Turn.llm} gives back. */
-export interface LlmStep {
-  readonly response: ModelResponse;
-  /** The response as a message, to append to the conversation. */
-  readonly message: Message;
-  /** The tool calls to go through {@link Turn.tool}, one after the other. */
-  readonly toolCalls: readonly ModelToolCall[];
-}
-
-/** What {@link Turn.tool} gives back. */
-export interface ToolStep {
-  readonly status: "executed" | "responded" | "denied";
-  /** The tool's name after rewrites. */
-  readonly tool: string;
-  readonly result: ToolResult;
-  /** The result as a tool message, to append to the conversation. */
-  readonly message: Message;
-  /** Whether the result already answered the user, so that the turn can end. */
-  readonly isHandled: boolean;
-}
-
-/** A tool call as a bot has it: the model's own, or a name and arguments. */
-export type ToolInvocation = ModelToolCall | { readonly id?: string; readonly tool: string; readonly arguments?: Open };
-
-/** Calls the model with the request as the hooks left it. */
-export type CallModel = (request: LlmRequest, context: { readonly signal: AbortSignal }) => Promise<ModelResponse>;
-
-/** Runs a tool as the hooks left the call. A throw becomes a result with `is_error`. */
-export type ExecuteTool = (
-  call: { readonly tool: string; readonly arguments: Open },
-  context: { readonly signal: AbortSignal },
-) => Promise<Partial<ToolResult> | string>;
-
-/** The request of {@link Turn.llm}: without what the turn itself adds. */
-export type TurnRequest = Omit<HostPayload<LlmRequest>, "meta" | "channel" | "chat_id"> & {
-  readonly model: string;
-  readonly messages?: readonly Message[];
-};
 
 /**
  * Starts a turn: emits `turn_start`. Every step goes through the hooks in the documented order and emits its events.
@@ -169,7 +132,7 @@ export class Turn {
       content: response.content ?? "",
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     };
-    return { response, message, toolCalls };
+    return { response, text: toText(response.content), message, toolCalls };
   }
 
   /** Runs a tool: before_tool, approve_tool, `execute`, after_tool. A denied call is a result that tells the model so. */
@@ -182,9 +145,9 @@ export class Turn {
     const asked = { tool: call.tool, arguments: call.arguments, ...this.#origin, meta: this.#metaOf("turn.tool") };
     const check = await this.#ask(() => this.#host.checkTool(asked, this));
     await this.#assertNotAborted("before_tool", check);
-    if (check.action === "deny_tool") return this.#deny(call, denial("hook", check.reason), check.reason);
+    if (check.action === "deny_tool") return this.#deny(call, toDenial("hook", check.reason), check.reason);
     if (check.action === "respond") return this.#respond(call, check);
-    if (!check.approved) return this.#deny(call, denial("approval hook", check.reason), check.reason);
+    if (!check.approved) return this.#deny(call, toDenial("approval hook", check.reason), check.reason);
     return this.#execute({ id: call.id, tool: check.call.tool, arguments: check.call.arguments ?? {} }, execute);
   }
 
@@ -241,7 +204,7 @@ export class Turn {
     const { tool, result: final = result } = after.outcome;
     this.emit("tool_exec_end", toToolEndPayload(tool, { result: final, durationMs }));
     await this.#assertNotAborted("after_tool", after);
-    return toStep("executed", { id: call.id, tool, result: final });
+    return toToolStep("executed", { id: call.id, tool, result: final });
   }
 
   async #runTool(call: { readonly tool: string; readonly arguments: Open }, execute: ExecuteTool): Promise<ToolResult> {
@@ -258,12 +221,12 @@ export class Turn {
     const result = toToolResult(check.result);
     this.emit("tool_exec_start", { Tool: call.tool, Arguments: check.call.arguments ?? {} });
     this.emit("tool_exec_end", toToolEndPayload(call.tool, { result, durationMs: 0 }));
-    return toStep("responded", { id: call.id, tool: call.tool, result });
+    return toToolStep("responded", { id: call.id, tool: call.tool, result });
   }
 
   #deny(call: { readonly id: string; readonly tool: string }, text: string, reason: string = text): ToolStep {
     this.emit("tool_exec_skipped", { Tool: call.tool, Reason: reason });
-    return toStep("denied", { ...call, result: toToolResult({ for_llm: text, is_error: true }) });
+    return toToolStep("denied", { ...call, result: toToolResult({ for_llm: text, is_error: true }) });
   }
 
   /** Asks the hooks; when the bot's own signal ended the question, the turn is aborted. */
@@ -333,43 +296,5 @@ export async function runTurn(
   } catch (error) {
     turn.end({ status: turn.status === "completed" ? "error" : turn.status });
     throw error;
-  }
-}
-
-function denial(by: string, reason: string): string {
-  return `Tool execution denied by ${by}${reason === "" ? "" : `: ${reason}`}`;
-}
-
-function toStep(
-  status: ToolStep["status"],
-  { id, tool, result }: { readonly id: string; readonly tool: string; readonly result: ToolResult },
-): ToolStep {
-  const message: Message = { role: "tool", content: result.for_llm, tool_call_id: id };
-  return { status, tool, result, message, isHandled: result.response_handled === true };
-}
-
-/** The name and arguments of a call; arguments are undefined when the model's JSON text is not an object. */
-function readInvocation(call: ToolInvocation): {
-  readonly id: string;
-  readonly tool: string;
-  readonly arguments: Open | undefined;
-} {
-  const id = call.id ?? "";
-  if (isNamed(call)) return { id, tool: call.tool, arguments: call.arguments ?? {} };
-  return { id, tool: call.function?.name ?? "", arguments: parseArguments(call.function?.arguments) };
-}
-
-function isNamed(call: ToolInvocation): call is Exclude<ToolInvocation, ModelToolCall> {
-  return "tool" in call && typeof call.tool === "string";
-}
-
-function parseArguments(text: string | undefined): Open | undefined {
-  if (text === undefined || text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value === null) return {};
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -107,7 +107,8 @@ export class ProcessLife {
     this.#options.onEnd(why);
     const drained = Promise.all([this.connection.readToEnd, this.#stderr.readToEnd]);
     await settlesWithin(drained, DRAIN_MS);
-    this.connection.fail(new HookCallError("exited", `the hook process ${why}`));
+    const kind = status.failure === undefined ? "exited" : "not_running";
+    this.connection.fail(new HookCallError(kind, `the hook process ${why}`));
     this.#process.release();
     this.connection.flushLog();
     this.#stderr.flushLog();

@@ -1,5 +1,7 @@
 import { HookCallError } from "../errors.ts";
 
+const OPENING_BRACE = 0x7b;
+
 /** Why a line from a hook was not taken as a reply. */
 export type DropReason =
   | "blank_line"
@@ -28,13 +30,17 @@ export interface Reply {
  * @see PicoClaw hook protocol, "Wire, stdio"
  */
 export function parseReply(line: string): Reply | DropReason {
+  // A parser that fails is slow, and a hook that prints prose may print a lot of it.
+  if (line.charCodeAt(0) !== OPENING_BRACE && !line.trimStart().startsWith("{")) {
+    return line.trim() === "" ? "blank_line" : "not_object";
+  }
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return line.trim() === "" ? "blank_line" : "not_json";
+    return "not_json";
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "not_object";
+  if (typeof value !== "object" || value === null) return "not_object";
   if (hasCallId(value)) return value;
   return "method" in value ? "request" : "bad_id";
 }

@@ -54,7 +54,9 @@ function createPlainLoop(hookCount: number, request: LlmRequest): Contestant {
 
 function createTapable(hookCount: number, request: LlmRequest): Contestant {
   const waterfall = new AsyncSeriesWaterfallHook<[LlmRequest]>(["request"]);
-  for (let index = 0; index < hookCount; index += 1) waterfall.tapPromise(`hook-${index}`, look);
+  for (let index = 0; index < hookCount; index += 1) {
+    waterfall.tapPromise(`hook-${index}`, async (shown) => (await look(shown)) ?? shown);
+  }
   return { name: "tapable, no guarantees", run: () => waterfall.promise(request) };
 }
 

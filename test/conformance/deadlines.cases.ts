@@ -17,6 +17,12 @@ const hanging: Hook = {
   approveTool: () => new Promise<never>(() => {}),
 };
 
+/** What is there only after a while, but without a timer. */
+async function inSomeTicks<T>(value: T): Promise<T> {
+  for (let tick = 0; tick < 5; tick += 1) await Promise.resolve();
+  return value;
+}
+
 /** How long each kind of call has, as the hook sees it. */
 async function deadlinesOf(timeouts: ConstructorParameters<typeof HookManager>[0]): Promise<Record<string, number>> {
   const seen: Record<string, number> = {};
@@ -250,9 +256,9 @@ export const deadlineCases: readonly Case[] = casesOf(
     "no-timer-is-left": async () => {
       const timers = await countTimers(async () => {
         const quick: Hook = {
-          beforeTool: async () => null,
-          approveTool: async () => ({ approved: true }),
-          onEvent: async () => {},
+          beforeTool: () => inSomeTicks(null),
+          approveTool: () => inSomeTicks({ approved: true }),
+          onEvent: () => inSomeTicks(undefined),
         };
         const quickOnly = await managerOf({ quick });
         await quickOnly.checkTool(toolCall());
@@ -264,8 +270,13 @@ export const deadlineCases: readonly Case[] = casesOf(
         );
         await mixed.beforeTool(toolCall());
         await mixed.approveTool(toolCall());
+        const controller = new AbortController();
+        const aborted = mixed.beforeTool(toolCall(), { signal: controller.signal });
+        await inSomeTicks(undefined);
+        controller.abort();
+        await rejects(aborted, "ERR_ABORTED");
       });
-      ok(timers.started > 0, "no timer was counted");
+      ok(timers.started > 4, "too few timers were counted");
       equal(timers.left, 0);
     },
     "a-synchronous-chain-starts-no-timer": async () => {

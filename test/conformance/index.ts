@@ -4,9 +4,14 @@ import { attemptsCases } from "./attempts.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
+import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
 import { eventCases } from "./events.cases.ts";
+import { batchCases, messageCases } from "./gateway.cases.ts";
+import { authCases, originCases } from "./gateway-access.cases.ts";
+import { bodyCases } from "./gateway-body.cases.ts";
+import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
 import { jcliChainCases } from "./jcli-chain.cases.ts";
@@ -67,4 +72,14 @@ export const cases: readonly Case[] = [
   ...jcliFileCases,
   ...jcliSourceCases,
   ...llmCases,
+  ...messageCases,
+  ...batchCases,
+  ...bodyCases,
+  ...authCases,
+  ...originCases,
+  ...limitCases,
+  ...pageCases,
+  ...noAnswerCases,
+  ...faultCases,
+  ...clientEventCases,
 ];

@@ -140,6 +140,16 @@ export const queueCases: readonly Case[] = casesOf(
       await manager.flush(FLUSH_MS);
       equal(kinds, ["a"]);
     },
+    "close-drops-and-counts-what-waits": async () => {
+      const gate = createGate();
+      const manager = await managerOf({ observer: { onEvent: () => gate.promise } });
+      for (const Kind of ["a", "b", "c"]) manager.emit({ Kind });
+      await Promise.resolve();
+      await manager.close();
+      gate.open();
+      await manager.flush(FLUSH_MS);
+      equal(manager.hooks()[0]?.events, { delivered: 1, dropped: 2, failed: 0 });
+    },
     "an-observer-mounted-later-is-told-of-later-events": async () => {
       const [early, late]: [string[], string[]] = [[], []];
       const manager = await managerOf({ early: keeping(early) });

@@ -31,8 +31,18 @@ export const stdioReplyCases = casesOf(
   { topic: "stdio-replies", source: SOURCE },
   {
     "what-is-not-one-json-object-a-line-is-dropped-and-reading-goes-on": async () => {
-      const lines = ["starting up…", "", "  ", "[]", `[${result(1)}]`, `${result(1)}${result(1)}`, "1", "null", '"x"'];
-      const reasons = "not_json blank_line blank_line not_object not_object not_json not_object not_object not_object";
+      const lines = [
+        "starting up…",
+        "",
+        "  ",
+        "[]",
+        `[${result(1)}]`,
+        `${result(1)}${result(1)}`,
+        "1",
+        "null",
+        "{prose}",
+      ];
+      const reasons = "not_object blank_line blank_line not_object not_object not_json not_object not_object not_json";
       equal(await dropped(...lines), reasons.split(" "));
     },
     "an-id-that-is-not-a-positive-integer-is-never-matched": async () => {
@@ -195,7 +205,7 @@ export const stdioFramingCases = casesOf(
       pipes.say(secret, result(99, secret), `["${secret}"]`, Uint8Array.from([...bytes(secret), 0xff, 0x0a]));
       pipes.say(`"${secret.repeat(20)}"`);
       await Promise.all(replies);
-      equal(log.reasons, ["not_json", "unknown_id", "not_object", "not_utf8", "too_long"]);
+      equal(log.reasons, ["not_object", "unknown_id", "not_object", "not_utf8", "too_long"]);
       ok(!log.text.includes("SECRET"), "the log holds what a hook wrote");
     },
     "a-flood-of-dropped-lines-is-counted-not-logged": async () => {

@@ -82,7 +82,7 @@ export const turnCases: readonly Case[] = [
     await runTurn(stage.host, { userMessage: "hi", channel: "cli", chatId: "1" }, async (turn) => {
       const first = await turn.llm(request, answerTool);
       for (const toolCall of first.toolCalls) await turn.tool(toolCall, executeOk);
-      return String((await turn.llm(request, answerText)).response.content);
+      return (await turn.llm(request, answerText)).text;
     });
     equal(await stage.kinds(), [
       "turn_start",
