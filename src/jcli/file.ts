@@ -28,7 +28,7 @@ export interface FileHook {
   readonly definition: HookDefinition;
 }
 
-/** What {@link parseHookFile} read. */
+/** What {@link readHookFile} read. */
 export interface HookFile {
   /** The hooks that can be used, in the order of the file. */
   readonly hooks: readonly FileHook[];
@@ -36,8 +36,8 @@ export interface HookFile {
   readonly problems: readonly HookFileProblem[];
 }
 
-/** Options of {@link parseHookFile}. */
-export interface ParseHookFileOptions {
+/** Options of {@link readHookFile}. */
+export interface ReadHookFileOptions {
   /** The types that can run here; a hook of another one is a problem. @default bash and llm */
   readonly types?: readonly HookType[];
 }
@@ -46,7 +46,7 @@ export interface ParseHookFileOptions {
  * Reads a `hooks.yaml`: a map from events to lists of hooks. It never throws: what is wrong is a problem with its place,
  * the entry it is in is left out, and all others can be used.
  */
-export function parseHookFile(text: string, { types = ["bash", "llm"] }: ParseHookFileOptions = {}): HookFile {
+export function readHookFile(text: string, { types = ["bash", "llm"] }: ReadHookFileOptions = {}): HookFile {
   if (text.length > MAX_FILE_CHARS) {
     const message = `the file is longer than ${MAX_FILE_CHARS} characters and is not read`;
     return { hooks: [], problems: [{ severity: "error", path: "$", message }] };

@@ -28,7 +28,7 @@ export {
   type ReplacedField,
   type ResultField,
 } from "./event.ts";
-export { type FileHook, type HookFile, MAX_FILE_CHARS, parseHookFile, type ParseHookFileOptions } from "./file.ts";
+export { type FileHook, type HookFile, MAX_FILE_CHARS, readHookFile, type ReadHookFileOptions } from "./file.ts";
 export { type HookFilter, impossibleField, matchesFilter } from "./filter.ts";
 export type { BuiltinHandler, BuiltinScope, HookLevel, LifecycleHookStatus } from "./hook.ts";
 export type { LifecycleHost, LifecycleOutcome, LifecycleRunOptions } from "./host.ts";

@@ -58,6 +58,8 @@ export const resultSchema: z.ZodType<HookResult> = z.object({
   action: z.enum(["stop", "skip"]).exactOptional(),
 });
 
+const NO_CHANGE: HookResult = {};
+
 /**
  * Reads a hook's result. Null fields are absent, unknown ones are ignored.
  * @throws {HookCallError} `bad_result` when it is not an object or a field has the wrong type, `unsupported_action` for an
@@ -70,6 +72,7 @@ export function parseResult(value: unknown): HookResult {
       `expected an object, got ${Array.isArray(value) ? "an array" : typeof value}`,
     );
   }
+  if (Object.keys(value).length === 0) return NO_CHANGE;
   assertDepth(value);
   const fields = Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
   const { action } = fields;

@@ -1,4 +1,4 @@
-import { type FileHook, parseHookFile } from "./file.ts";
+import { type FileHook, readHookFile } from "./file.ts";
 import type { HookType } from "./definition.ts";
 import type { HookFileProblem } from "./problem.ts";
 
@@ -117,7 +117,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadedHookFile 
   } catch {
     return toUnread(file.path, "the file is not UTF-8");
   }
-  return { path: file.path, ...parseHookFile(text, types && { types }), isUntrusted: false };
+  return { path: file.path, ...readHookFile(text, types && { types }), isUntrusted: false };
 }
 
 function toUnread(path: string, message: string): LoadedHookFile {

@@ -42,7 +42,7 @@ export interface CommandTransportOptions {
  * Runs shell commands, each once, for its output. A call that is cut ends the command's whole process group; the caller
  * settles the deadline and need not wait for that.
  * @throws {RangeError} when the bound is out of range
- * @see docs/hooks-yaml.md, "bash"
+ * @see YAML hook system, section 4
  */
 export function createCommandTransport({
   start,
@@ -68,11 +68,13 @@ function readOutcome({ exit, stdout, stderrTail }: CommandOutcome, maxOutputByte
     throw new HookCallError("exited", `the command ${describeExit(exit)}${tail === "" ? "" : `: ${tail}`}`);
   }
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(stdout);
+    return strict.decode(stdout);
   } catch (cause) {
     throw new HookCallError("bad_json", "stdout is not UTF-8", { cause });
   }
 }
+
+const strict = new TextDecoder("utf-8", { fatal: true });
 
 /** What fits beside the reason in a record's message. */
 const MAX_TAIL_CHARS = 200;

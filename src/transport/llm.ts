@@ -39,7 +39,7 @@ export type LlmTransport = (question: ModelQuestion, scope: LlmScope) => Promise
  * @throws {TypeError} when the base URL is not an `http:` or `https:` one without user and password, the model is empty or
  * the key is not a header value
  * @throws {RangeError} when a bound is out of range
- * @see docs/hooks-yaml.md, "llm"
+ * @see YAML hook system, section 5
  */
 export function createLlmTransport(options: LlmTransportOptions): LlmTransport {
   const client = new ChatClient(options);

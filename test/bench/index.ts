@@ -1,11 +1,13 @@
 import process from "node:process";
 import { benchChain } from "./chain.ts";
+import { benchJcli } from "./jcli.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
 
 /** Every comparison by name; each is made in one run with its peers. */
 const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = {
   chain: benchChain,
+  jcli: benchJcli,
   stdio: benchStdio,
 };
 

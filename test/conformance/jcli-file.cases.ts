@@ -1,4 +1,4 @@
-import { formatHookProblem, type HookFile, parseHookFile, type ParseHookFileOptions } from "../../src/jcli/index.ts";
+import { formatHookProblem, type HookFile, readHookFile, type ReadHookFileOptions } from "../../src/jcli/index.ts";
 import { type Case, equal } from "./case.ts";
 
 function fileCase(id: string, test: () => void): Case {
@@ -27,7 +27,7 @@ const WRONG: readonly [
   text: string,
   kept: readonly string[],
   said: readonly string[],
-  ParseHookFileOptions?,
+  ReadHookFileOptions?,
 ][] = [
   [
     "unknown-event",
@@ -181,15 +181,15 @@ const WRONG: readonly [
 /** What a `hooks.yaml` may hold, and what is said of what it may not. */
 export const jcliFileCases: readonly Case[] = [
   fileCase("defaults-of-bash", () => {
-    const [hook] = parseHookFile(lines("stop:", "  - command: a")).hooks;
+    const [hook] = readHookFile(lines("stop:", "  - command: a")).hooks;
     equal(hook?.definition, { type: "bash", command: "a", timeoutMs: 10_000, retryCount: 0, onError: "skip" });
   }),
   fileCase("defaults-of-llm", () => {
-    const [hook] = parseHookFile(lines("stop:", "  - type: llm", "    prompt: a")).hooks;
+    const [hook] = readHookFile(lines("stop:", "  - type: llm", "    prompt: a")).hooks;
     equal(hook?.definition, { type: "llm", prompt: "a", timeoutMs: 30_000, retryCount: 1, onError: "skip" });
   }),
   fileCase("explicit-values-are-honoured", () => {
-    const { hooks } = parseHookFile(
+    const { hooks } = readHookFile(
       lines(
         "pre_tool_execution:",
         "  - { type: llm, prompt: a, model: m, timeout: 10, retry: 0, on_error: abort, filter: { tool_matcher: x } }",
@@ -213,15 +213,14 @@ export const jcliFileCases: readonly Case[] = [
     );
   }),
   fileCase("keys-without-a-value-are-absent", () => {
-    const file = parseHookFile(lines("stop:", "  - command: a", "    timeout:", "    filter:", "session_end:"));
+    const file = readHookFile(lines("stop:", "  - command: a", "    timeout:", "    filter:", "session_end:"));
     equal([kept(file), problems(file)], [["2 stop[0] a"], []]);
   }),
   fileCase("an-empty-file-has-no-hooks", () => {
-    for (const text of ["", "\n", "# nothing\n", "---\n", "{}"])
-      equal(parseHookFile(text), { hooks: [], problems: [] });
+    for (const text of ["", "\n", "# nothing\n", "---\n", "{}"]) equal(readHookFile(text), { hooks: [], problems: [] });
   }),
   fileCase("anchors-are-resolved", () => {
-    const file = parseHookFile(
+    const file = readHookFile(
       lines("stop: &list", "  - &hook", "    command: a", "post_auto_compact: *list", "session_end:", "  - *hook"),
     );
     equal(
@@ -231,19 +230,19 @@ export const jcliFileCases: readonly Case[] = [
   }),
   fileCase("a-bomb-of-aliases-is-refused", () => {
     const levels = Array.from({ length: 9 }, (_, n) => `  l${n + 1}: &l${n + 1} [${`*l${n}, `.repeat(9)}]`);
-    const file = parseHookFile(lines("stop:", "- command: a", "- l0: &l0 [x, x, x]", ...levels, "  command: *l9"));
+    const file = readHookFile(lines("stop:", "- command: a", "- l0: &l0 [x, x, x]", ...levels, "  command: *l9"));
     equal(
       [kept(file), file.problems.map(({ message }) => message)],
       [["2 stop[0] a"], ["an alias in the hook cannot be resolved"]],
     );
   }),
   fileCase("a-file-that-is-too-long-is-not-read", () => {
-    const file = parseHookFile(`${lines("stop:", "  - command: a")}#${"x".repeat(1_048_576)}`);
+    const file = readHookFile(`${lines("stop:", "  - command: a")}#${"x".repeat(1_048_576)}`);
     equal([file.hooks, file.problems.length], [[], 1]);
   }),
   ...WRONG.map(([id, text, hooks, said, options]) =>
     fileCase(`wrong/${id}`, () => {
-      const file = parseHookFile(text, options);
+      const file = readHookFile(text, options);
       equal([problems(file), kept(file)], [said, hooks]);
     }),
   ),

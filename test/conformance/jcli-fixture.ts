@@ -6,7 +6,7 @@ import {
   type HookContext,
   LifecycleManager,
   type LifecycleManagerOptions,
-  parseHookFile,
+  readHookFile,
   type ShellCommand,
 } from "../../src/jcli/index.ts";
 import type { Log, LogFields } from "../../src/log.ts";
@@ -57,7 +57,7 @@ export function createBench(scripts: Readonly<Record<string, Script>>, options: 
     prompts,
     logged,
     load(level, text) {
-      const { hooks, problems } = parseHookFile(text);
+      const { hooks, problems } = readHookFile(text);
       if (problems.length > 0) throw new Error(problems.map(({ path, message }) => `${path}: ${message}`).join("; "));
       manager.load(level, hooks);
       return hooks;

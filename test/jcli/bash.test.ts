@@ -9,7 +9,7 @@ import {
   LifecycleManager,
   type LifecycleManagerOptions,
   type LifecycleOutcome,
-  parseHookFile,
+  readHookFile,
 } from "../../src/jcli/index.ts";
 import { createCommandTransport } from "../../src/transport/command.ts";
 
@@ -30,7 +30,7 @@ function manager(event: string, hooks: readonly Command[], options: LifecycleMan
   const ports = { bash: createBashPort(createCommandTransport({ start: createShell() })) };
   const made = new LifecycleManager({ ports, cwd: dir, ...options });
   const list = hooks.map((hook) => (typeof hook === "string" ? { command: hook } : hook));
-  const file = parseHookFile(JSON.stringify({ [event]: list }));
+  const file = readHookFile(JSON.stringify({ [event]: list }));
   expect(file.problems).toEqual([]);
   made.load("user", file.hooks);
   return made;
@@ -127,7 +127,7 @@ describe("a bash hook", () => {
     const made = new LifecycleManager({ ports: { bash: createBashPort(start) }, cwd: dir });
     const outputs = [`{"user_input":"hooked!"}`, `{"user_input":"hooked"} `, `{"user_input":"hooked"}`];
     const hooks = outputs.map((output) => ({ command: `printf '${output}'` }));
-    made.load("user", parseHookFile(JSON.stringify({ [SEND]: hooks })).hooks);
+    made.load("user", readHookFile(JSON.stringify({ [SEND]: hooks })).hooks);
     const { trace } = await made.run({ event: SEND, user_input: "hi" });
     expect(outputs.map(({ length }) => length)).toEqual([24, 24, 23]);
     expect(trace.records.map(({ kind, outcome }) => kind ?? outcome)).toEqual(["too_large", "too_large", "modify"]);

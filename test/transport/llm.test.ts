@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createLlmPort, LifecycleManager, type LifecycleOutcome, parseHookFile } from "../../src/jcli/index.ts";
+import { createLlmPort, LifecycleManager, type LifecycleOutcome, readHookFile } from "../../src/jcli/index.ts";
 import { createLlmTransport, type LlmTransportOptions, readLlmProvider } from "../../src/transport/llm.ts";
 
 interface Asked {
@@ -71,7 +71,7 @@ type Hook = Readonly<Record<string, unknown>>;
 function managerOf(hook: Hook, options: Partial<LlmTransportOptions> = {}): LifecycleManager {
   const ask = createLlmTransport({ baseUrl: base, apiKey: KEY, model: "small", fetch, ...options });
   const manager = new LifecycleManager({ ports: { llm: createLlmPort(ask) }, cwd: "/work" });
-  const file = parseHookFile(
+  const file = readHookFile(
     JSON.stringify({ post_llm_response: [{ type: "llm", prompt: "Check: {{assistant_output}}", ...hook }] }),
   );
   expect(file.problems).toEqual([]);
