@@ -88,7 +88,7 @@ const resultOf: fc.Arbitrary<HookResult> = fc.record(
     additional_context: text,
     retry_feedback: text,
     system_message: text,
-    action: fc.option(fc.constantFrom("stop" as const, "skip" as const), { nil: undefined, freq: 1 }),
+    action: fc.option(fc.constantFrom("stop" as const, "skip" as const), { nil: undefined, freq: 2 }),
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<HookResult>;
