@@ -1,6 +1,7 @@
 import process from "node:process";
 import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
+import { benchGateway } from "./gateway.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
 
@@ -9,6 +10,7 @@ const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> =
   chain: benchChain,
   jcli: benchJcli,
   stdio: benchStdio,
+  gateway: benchGateway,
 };
 
 const asked = process.argv.slice(2);
