@@ -17,7 +17,9 @@ export {
 export type { GuardedAgentOptions, ResolveName } from "./guarded-agent.ts";
 export { connectHook, nodeHookPorts } from "./hook-ports.ts";
 export { createHttpExchange } from "./http-exchange.ts";
+export { createHookFiles, createTrustStore, type HookFilesOptions, type TrustStoreOptions } from "./hook-files.ts";
 export { type GatewayListener, serveGateway, type ServeGatewayOptions, type ServeTimeouts } from "./serve.ts";
+export { createShell, type ShellOptions } from "./shell.ts";
 export { serveStdio, type ServeStdioOptions } from "./stdio.ts";
 export {
   HookCallError,

@@ -20,6 +20,15 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** Whether anything of a process group is still there, by the id of its leader. */
+export function hasGroup(pid: number): boolean {
+  try {
+    return process.kill(-pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
 /**
  * Remembers a group that must not outlive this process. Its children lead groups of their own, so neither a Ctrl-C at
  * the terminal nor the end of this process would reach them.

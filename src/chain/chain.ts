@@ -11,6 +11,10 @@ export interface ChainHook<P extends object> {
   /** Deadline of one call in milliseconds, 1 to {@link MAX_TIMEOUT_MS}. */
   readonly timeoutMs: number;
   readonly policy: FailurePolicy;
+  /** How often a call without a verdict is made again, at once, before the policy is asked. @default 0 */
+  readonly retryCount?: number | undefined;
+  /** Whether the hook is called for a payload. @default always */
+  appliesTo?(payload: P): boolean;
   /** Calls the hook; the reply, or a promise of it, is read by {@link ChainRules.judge}. */
   call(current: Current<P>, scope: CallScope): unknown;
 }
@@ -41,6 +45,11 @@ export interface ChainRules<P extends object, V, H extends ChainHook<P> = ChainH
 export interface ChainOptions {
   /** The host's own signal; when it aborts the chain ends at once. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What all calls of the chain may take together, in milliseconds: the one under way is cut when it is used up, and no
+   * other is made. @default no bound
+   */
+  readonly budgetMs?: number | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
 }
@@ -54,6 +63,8 @@ export interface ChainOutcome<P extends object, V> {
   readonly halt?: { readonly hook: string; readonly verdict: V };
   /** The no-verdict that ended the chain early, by its hook's failure policy. */
   readonly failure?: { readonly hook: string; readonly noVerdict: NoVerdict; readonly effect: FailureEffect };
+  /** Whether hooks were left out because the budget was used up. */
+  readonly exhausted: boolean;
   /** Whether the host's signal ended the chain. */
   readonly aborted: boolean;
   readonly records: readonly HookRecord[];
@@ -68,61 +79,107 @@ const monotonic = (): number => performance.now();
 export async function runChain<P extends object, V, H extends ChainHook<P>>(
   hooks: readonly H[],
   input: Current<P>,
-  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
+  options: ChainOptions & { readonly rules: ChainRules<P, V, H> },
 ): Promise<ChainOutcome<P, V>> {
-  const deadline = new Deadline(now, signal);
-  const records: HookRecord[] = [];
-  let current = input;
-  const end = (aborted: boolean): ChainOutcome<P, V> => ({
-    current,
-    changed: current !== input,
-    aborted,
-    records,
-  });
+  const run = new ChainRun<P, V, H>(input, options);
   try {
-    let startedAtMs = now();
     for (const hook of hooks) {
-      if (deadline.aborted) return end(true);
-      const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
-      const step = { hook, current, rules, deadline, scope, startedAtMs, now };
-      // A synchronous hook is settled without a promise of its own.
-      let judged = callHook(step);
-      if (judged instanceof Promise) judged = await judged;
-      const endedAtMs = now();
-      const ms = endedAtMs - startedAtMs;
-      startedAtMs = endedAtMs;
-      const { attempt } = scope;
-      const base = { hook: hook.name, source: hook.source, point: rules.point, attempt };
-      if ("kind" in judged) {
-        const effect = deadline.aborted ? "abort_turn" : hook.policy.effectOf(judged);
-        const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ms };
-        records.push(effect === "continue" ? { ...failed, failed_open: true } : failed);
-        if (deadline.aborted) return end(true);
-        if (effect !== "continue") return { ...end(false), failure: { hook: hook.name, noVerdict: judged, effect } };
-        continue;
+      let next = run.admit(hook);
+      for (let attempt = 1; next === "call"; attempt += 1) {
+        const step = run.toStep(hook, attempt);
+        // A synchronous hook is settled without a promise of its own.
+        let judged = callHook(step);
+        if (judged instanceof Promise) judged = await judged;
+        next = run.apply(judged, step);
       }
-      const { outcome, withheld } = judged;
-      const record = { ...base, outcome, ms };
-      records.push(withheld ? { ...record, kind: withheld.kind, error: withheld.message } : record);
-      // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
-      if (deadline.aborted) return end(true);
-      if (judged.next !== undefined) current = new Current(judged.next);
-      if (judged.halt !== undefined) return { ...end(false), halt: { hook: hook.name, verdict: judged.halt } };
+      if (next !== "next_hook") return next;
     }
-    return end(deadline.aborted);
+    return run.end();
   } finally {
-    deadline.dispose();
+    run.deadline.dispose();
   }
 }
 
-interface Timing {
-  readonly hook: { readonly timeoutMs: number };
-  readonly startedAtMs: number;
-  readonly now: () => number;
+/** What follows a look at a hook or one of its attempts: a call, the next hook, or the end of the chain. */
+type Next<P extends object, V> = "call" | "next_hook" | ChainOutcome<P, V>;
+
+class ChainRun<P extends object, V, H extends ChainHook<P>> {
+  readonly deadline: Deadline;
+  readonly #input: Current<P>;
+  readonly #rules: ChainRules<P, V, H>;
+  readonly #now: () => number;
+  readonly #endsAtMs: number;
+  readonly #records: HookRecord[] = [];
+  #current: Current<P>;
+  /** When the attempt that runs, or the next one, began: the end of the one before. */
+  #startedAtMs: number;
+
+  constructor(
+    input: Current<P>,
+    { rules, signal, now = monotonic, budgetMs = Infinity }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
+  ) {
+    this.deadline = new Deadline(now, signal);
+    this.#input = input;
+    this.#current = input;
+    this.#rules = rules;
+    this.#now = now;
+    this.#startedAtMs = now();
+    this.#endsAtMs = this.#startedAtMs + budgetMs;
+  }
+
+  /** Whether a hook is called at all. */
+  admit(hook: H): Next<P, V> {
+    if (this.deadline.aborted) return this.end();
+    const isExhausted = this.#startedAtMs >= this.#endsAtMs;
+    if (!isExhausted && hook.appliesTo?.(this.#current.value) !== false) return "call";
+    const { name, source } = hook;
+    const outcome = isExhausted ? "out_of_budget" : "filtered";
+    this.#records.push({ hook: name, source, point: this.#rules.point, outcome, ms: 0, attempt: 0 });
+    return isExhausted ? this.end({ exhausted: true }) : "next_hook";
+  }
+
+  toStep(hook: H, attempt: number): Step<P, V, H> {
+    const scope = new CallScope(Math.min(this.#startedAtMs + hook.timeoutMs, this.#endsAtMs), this.#now);
+    return { hook, attempt, scope, current: this.#current, rules: this.#rules, deadline: this.deadline };
+  }
+
+  /** Records an attempt and does what its verdict, or its hook's failure policy, says. */
+  apply(judged: Judged<P, V>, { hook, attempt, scope }: Step<P, V, H>): Next<P, V> {
+    const endedAtMs = this.#now();
+    const ms = endedAtMs - this.#startedAtMs;
+    this.#startedAtMs = endedAtMs;
+    const { name, source } = hook;
+    // A transport may have tried again on its own.
+    const base = { hook: name, source, point: this.#rules.point, ms, attempt: attempt + scope.attempt - 1 };
+    if ("kind" in judged) {
+      const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message };
+      const mayRetry = attempt <= (hook.retryCount ?? 0) && endedAtMs < this.#endsAtMs && !this.deadline.aborted;
+      const effect = this.deadline.aborted ? "abort_turn" : mayRetry ? undefined : hook.policy.effectOf(judged);
+      this.#records.push({ ...failed, ...(effect === "continue" && { failed_open: true }), ...scope.noted });
+      if (effect === undefined) return "call";
+      if (effect === "continue") return "next_hook";
+      return this.deadline.aborted ? this.end() : this.end({ failure: { hook: name, noVerdict: judged, effect } });
+    }
+    const { outcome, withheld, next, halt } = judged;
+    const partly = withheld && { kind: withheld.kind, error: withheld.message };
+    this.#records.push({ ...base, outcome, ...partly, ...scope.noted });
+    // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
+    if (this.deadline.aborted) return this.end();
+    if (next !== undefined) this.#current = new Current(next);
+    return halt === undefined ? "next_hook" : this.end({ halt: { hook: name, verdict: halt } });
+  }
+
+  end(ending: Partial<ChainOutcome<P, V>> = {}): ChainOutcome<P, V> {
+    const changed = this.#current !== this.#input;
+    const { aborted } = this.deadline;
+    return { current: this.#current, changed, exhausted: false, aborted, records: this.#records, ...ending };
+  }
 }
 
-interface Step<P extends object, V, H extends ChainHook<P>> extends Timing {
+interface Step<P extends object, V, H extends ChainHook<P>> {
   readonly hook: H;
+  /** 1 for the first. */
+  readonly attempt: number;
   readonly current: Current<P>;
   readonly rules: ChainRules<P, V, H>;
   readonly deadline: Deadline;
@@ -141,27 +198,27 @@ function callHook<P extends object, V, H extends ChainHook<P>>(
     // A native promise is taken as it is; of any other thenable this makes one that settles once and with a plain value.
     return deadline.settle<Judged<P, V>>(Promise.resolve(reply), scope, {
       reply: (value) => judge(value, step),
-      error: (error) => toFailure(error, step),
+      error: (error) => toFailure(error, scope),
     });
   } catch (error) {
-    return toFailure(error, step);
+    return toFailure(error, scope);
   }
 }
 
 /** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
-function isLate({ hook, startedAtMs, now }: Timing): boolean {
-  return now() - startedAtMs >= hook.timeoutMs;
+function isLate(scope: CallScope): boolean {
+  return scope.remainingMs <= 0;
 }
 
-function toFailure(error: unknown, timing: Timing): NoVerdict {
+function toFailure(error: unknown, scope: CallScope): NoVerdict {
   const failure = toNoVerdict(error);
-  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(timing)) return failure;
+  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(scope)) return failure;
   return toNoVerdict(new HookCallError("timeout", "no reply within the deadline", { cause: error }));
 }
 
 function judge<P extends object, V, H extends ChainHook<P>>(reply: unknown, step: Step<P, V, H>): Judged<P, V> {
   try {
-    if (isLate(step)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
+    if (isLate(step.scope)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
     return step.rules.judge(reply, step.current.value, step.hook);
   } catch (error) {
     return toNoVerdict(error);

@@ -20,4 +20,5 @@ export {
   type HookRecord,
   type NoVerdict,
   toNoVerdict,
+  type Trace,
 } from "./verdict.ts";

@@ -9,6 +9,7 @@ export class CallScope {
   #onAbort: ((reason: unknown) => void) | undefined;
   #reason: unknown;
   #aborted = false;
+  #noted: { readonly detail: Readonly<Record<string, unknown>> } | undefined;
 
   constructor(deadlineAtMs: number, now: () => number) {
     this.deadlineAtMs = deadlineAtMs;
@@ -27,6 +28,16 @@ export class CallScope {
       if (this.#aborted) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
+  }
+
+  /** What the call's record says besides; absent when nothing was noted. */
+  get noted(): { readonly detail: Readonly<Record<string, unknown>> } | undefined {
+    return this.#noted;
+  }
+
+  /** Adds to what the call's record says, whether or not a verdict comes of it. JSON values; never a payload or a key. */
+  note(detail: Readonly<Record<string, unknown>>): void {
+    this.#noted = { detail: { ...this.#noted?.detail, ...detail } };
   }
 
   /** Calls `listener` once when the call is cut. One listener at most: it is for the transport that carries the call. */

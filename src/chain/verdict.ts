@@ -27,7 +27,10 @@ export interface HookRecord {
   readonly hook: string;
   readonly source: string;
   readonly point: string;
-  /** The verdict's name, such as `continue` or `deny_tool`, or `no_verdict`. */
+  /**
+   * The verdict's name, such as `continue` or `deny_tool`, or `no_verdict`. A hook that was not called has `filtered`, or
+   * `out_of_budget` where the chain ended before it.
+   */
   readonly outcome: string;
   /** Why there was no verdict; beside a verdict, why a part of it was not applied. */
   readonly kind?: NoVerdictKind;
@@ -35,10 +38,19 @@ export interface HookRecord {
   readonly error?: string;
   /** Wall-clock duration of the call, in milliseconds. */
   readonly ms: number;
-  /** 1 for the first attempt. */
+  /** 1 for the first attempt; 0 when the hook was not called. */
   readonly attempt: number;
   /** Present and true when the call yielded no verdict and the chain went on. */
   readonly failed_open?: true;
+  /** What the transport noted of the call, such as the tokens it cost. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Which hook did what, for one call of a host. */
+export interface Trace {
+  /** Unique to the call. */
+  readonly id: string;
+  readonly records: readonly HookRecord[];
 }
 
 const MESSAGE_LIMIT = 300;

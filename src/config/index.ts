@@ -6,7 +6,7 @@ export {
   type StartedManager,
 } from "./manager.ts";
 export { createRemoteHook, openRemote, type OpenRemoteOptions, type RemoteHook } from "./open-remote.ts";
-export { nearestName } from "./nearest.ts";
+export { nearestName } from "../nearest.ts";
 export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
 export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";

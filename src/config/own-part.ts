@@ -1,4 +1,4 @@
-import { nearestName } from "./nearest.ts";
+import { nearestName } from "../nearest.ts";
 import type { Finding } from "./problem.ts";
 
 /** The part of a config file that is hookgate's. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { HookgateError } from "../errors.ts";
 import type { TextPosition } from "./json.ts";
-import { nearestName } from "./nearest.ts";
+import { nearestName } from "../nearest.ts";
 import { formatPath, type JsonPath, valueAt } from "./path.ts";
 
 /** One thing that is wrong in a config file. */

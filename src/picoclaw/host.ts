@@ -1,4 +1,4 @@
-import type { HookRecord } from "../chain/index.ts";
+import type { Trace } from "../chain/index.ts";
 import type { HostEvent } from "./event.ts";
 import type {
   HostPayload,
@@ -10,12 +10,7 @@ import type {
   ToolResult,
 } from "./payload.ts";
 
-/** Which hook did what, for one call of a host. */
-export interface Trace {
-  /** Unique to the call. */
-  readonly id: string;
-  readonly records: readonly HookRecord[];
-}
+export type { Trace };
 
 /** Options of every call to a {@link HookHost}. */
 export interface HostCallOptions {

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { benchChain } from "./chain.ts";
+import { benchJcli } from "./jcli.ts";
 import { benchGateway } from "./gateway.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
@@ -7,6 +8,7 @@ import { benchStdio } from "./stdio.ts";
 /** Every comparison by name; each is made in one run with its peers. */
 const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = {
   chain: benchChain,
+  jcli: benchJcli,
   stdio: benchStdio,
   gateway: benchGateway,
 };

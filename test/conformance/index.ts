@@ -1,5 +1,6 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
+import { attemptsCases } from "./attempts.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
@@ -22,6 +23,14 @@ import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
+import { jcliBackgroundCases } from "./jcli-background.cases.ts";
+import { jcliChainCases } from "./jcli-chain.cases.ts";
+import { jcliEventCases } from "./jcli-events.cases.ts";
+import { jcliFileCases } from "./jcli-file.cases.ts";
+import { jcliSessionCases } from "./jcli-session.cases.ts";
+import { jcliSourceCases } from "./jcli-sources.cases.ts";
+import { jcliTextCases } from "./jcli-text.cases.ts";
+import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -47,6 +56,7 @@ export const cases: readonly Case[] = [
   ...mountCases,
   ...pointCases,
   ...chainCases,
+  ...attemptsCases,
   ...respondCases,
   ...replyCases,
   ...approvalCases,
@@ -80,6 +90,14 @@ export const cases: readonly Case[] = [
   ...tornDownCases,
   ...trustCases,
   ...dialectCases,
+  ...jcliTextCases,
+  ...jcliEventCases,
+  ...jcliChainCases,
+  ...jcliSessionCases,
+  ...jcliBackgroundCases,
+  ...jcliFileCases,
+  ...jcliSourceCases,
+  ...llmCases,
   ...messageCases,
   ...batchCases,
   ...bodyCases,

@@ -18,7 +18,15 @@ const workerdDir = await mkdtemp(join(tmpdir(), "hookgate-workerd-"));
 const ENGINES = {
   workerd: ["test", join(workerdDir, "workerd.capnp")],
   bun: ["test/runtimes/bun.ts"],
-  deno: ["run", "--no-lock", "--node-modules-dir=manual", "--cached-only", "test/runtimes/deno.ts"],
+  // The build of yaml that Deno takes looks at two variables, for debugging.
+  deno: [
+    "run",
+    "--allow-env=LOG_STREAM,LOG_TOKENS",
+    "--no-lock",
+    "--node-modules-dir=manual",
+    "--cached-only",
+    "test/runtimes/deno.ts",
+  ],
 } as const;
 
 interface Report {

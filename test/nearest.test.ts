@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nearestName } from "../../src/config/nearest.ts";
+import { nearestName } from "../src/nearest.ts";
 
 describe("nearestName", () => {
   test.each([

@@ -1,0 +1,59 @@
+export { readAnswer, readOutput } from "./answer.ts";
+export {
+  encodeContext,
+  type HookContext,
+  type HostContext,
+  type Message,
+  type MessageToolCall,
+  parseContext,
+  toHookContext,
+} from "./context.ts";
+export type { HookMetrics } from "./counters.ts";
+export type {
+  BashDefinition,
+  DefinitionFinding,
+  HookDefinition,
+  HookType,
+  LlmDefinition,
+  OnError,
+} from "./definition.ts";
+export {
+  type EventField,
+  type EventSpec,
+  isLifecycleEvent,
+  LIFECYCLE,
+  LIFECYCLE_EVENTS,
+  type LifecycleAction,
+  type LifecycleEvent,
+  type ReplacedField,
+  type ResultField,
+} from "./event.ts";
+export { type FileHook, type HookFile, MAX_FILE_CHARS, readHookFile, type ReadHookFileOptions } from "./file.ts";
+export { type HookFilter, impossibleField, matchesFilter } from "./filter.ts";
+export type { BuiltinHandler, BuiltinScope, HookLevel, LifecycleHookStatus } from "./hook.ts";
+export type { LifecycleHost, LifecycleOutcome, LifecycleRunOptions } from "./host.ts";
+export { type BuiltinHookOptions, LifecycleManager, type LifecycleManagerOptions, type ListedHook } from "./manager.ts";
+export {
+  type AskModel,
+  createBashPort,
+  createLlmPort,
+  type LifecycleCall,
+  type LifecyclePort,
+  type LifecyclePorts,
+  type ModelQuestion,
+  type RunCommand,
+  type ShellCommand,
+} from "./port.ts";
+export { formatHookProblem, type HookFileProblem } from "./problem.ts";
+export { type HookResult, parseResult } from "./result.ts";
+export type { SavedHook, SessionHooks } from "./session.ts";
+export {
+  type HookFiles,
+  type LoadedHookFile,
+  type LoadedHookFiles,
+  loadHookFiles,
+  type LoadHookFilesOptions,
+  trustHookFile,
+  type TrustStore,
+} from "./sources.ts";
+export { type Placeholder, PLACEHOLDERS, renderPrompt } from "./template.ts";

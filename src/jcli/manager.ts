@@ -1,0 +1,314 @@
+import {
+  type ChainHook,
+  type ChainOutcome,
+  type ChainRules,
+  Current,
+  MAX_TIMEOUT_MS,
+  runChain,
+  type Trace,
+} from "../chain/index.ts";
+import { HookgateError } from "../errors.ts";
+import { type Log, silentLog } from "../log.ts";
+import { BackgroundQueue } from "./background.ts";
+import { assertEvent, type HookContext, type HostContext, toHookContext } from "./context.ts";
+import { HookCounters } from "./counters.ts";
+import type { HookType, OnError } from "./definition.ts";
+import { type EventSpec, LIFECYCLE, LIFECYCLE_EVENTS, type LifecycleEvent } from "./event.ts";
+import type { FileHook } from "./file.ts";
+import type { HookFilter } from "./filter.ts";
+import {
+  BUILTIN_TYPE,
+  type BuiltinHandler,
+  createBuiltinCall,
+  type HookLevel,
+  labelOf,
+  LifecycleHook,
+  type LifecycleHookStatus,
+  nameOf,
+} from "./hook.ts";
+import type { LifecycleHost, LifecycleOutcome, LifecycleRunOptions } from "./host.ts";
+import { createLifecycleRules, type LifecycleState, toEffective } from "./merge.ts";
+import { createCall, type LifecyclePorts, typesOf } from "./port.ts";
+import type { HookResult } from "./result.ts";
+import { SessionHooks } from "./session.ts";
+
+/** Options of {@link LifecycleManager}. */
+export interface LifecycleManagerOptions {
+  /** How hooks are reached, by type. @default none: only builtins can be called */
+  readonly ports?: LifecyclePorts;
+  /** The directory of contexts that name none. @default "/" */
+  readonly cwd?: string;
+  /** What an event's hooks may take together, in milliseconds, 1 to 2^31 - 1. @default 30000 */
+  readonly chainTimeoutMs?: number;
+  /** How many events may wait or run in the background at once, 1 or more. @default 256 */
+  readonly maxBackgroundEvents?: number;
+  /** The types of hooks that sessions may register. @default those with a port */
+  readonly sessionTypes?: readonly HookType[];
+  /** How many hooks a session may register, 1 or more. @default 64 */
+  readonly maxSessionHooks?: number;
+  /** How many sessions may have hooks at once, 1 or more. @default 10000 */
+  readonly maxSessions?: number;
+  /** Told of a message for the user that a background hook gave. @default it is dropped */
+  readonly onSystemMessage?: (message: string, context: Pick<HookContext, "event" | "session_id">) => void;
+  /** @default a log that keeps nothing */
+  readonly log?: Log;
+  /** A monotonic clock in milliseconds. @default performance.now */
+  readonly now?: () => number;
+}
+
+/** Options of {@link LifecycleManager.addBuiltin}. */
+export interface BuiltinHookOptions {
+  /** What the hook is called in lists. */
+  readonly name: string;
+  /** Deadline of one attempt, in milliseconds, 1 to 2^31 - 1. @default 10000 */
+  readonly timeoutMs?: number;
+  /** How often a failed attempt is made again. @default 0 */
+  readonly retryCount?: number;
+  /** @default "skip" */
+  readonly onError?: OnError;
+  /** @default every call */
+  readonly filter?: HookFilter;
+}
+
+/** A hook's status, with its place in the list. */
+export interface ListedHook extends LifecycleHookStatus {
+  readonly index: number;
+}
+
+type Level = Exclude<HookLevel, "session">;
+
+/** Calls the hooks of a `hooks.yaml`: builtins first, then the user's, the project's and the session's. */
+export class LifecycleManager implements LifecycleHost {
+  /** The hooks registered at run time. A session's are forgotten when its `session_end` has been told. */
+  readonly sessions: SessionHooks;
+  readonly #options: LifecycleManagerOptions;
+  readonly #log: Log;
+  readonly #ports: LifecyclePorts;
+  readonly #chainTimeoutMs: number;
+  readonly #background: BackgroundQueue;
+  readonly #closing = new AbortController();
+  readonly #counters = new Map<string, HookCounters>();
+  readonly #rules: ReadonlyMap<LifecycleEvent, ChainRules<LifecycleState, HookResult>>;
+  #levels: Readonly<Record<Level, readonly LifecycleHook[]>> = { builtin: [], user: [], project: [] };
+  #chains = new Map<LifecycleEvent, readonly LifecycleHook[]>();
+
+  /** @throws {RangeError} when a bound is out of range */
+  constructor(options: LifecycleManagerOptions = {}) {
+    const { ports = {}, chainTimeoutMs = 30_000, maxBackgroundEvents = 256, log = silentLog } = options;
+    const { sessionTypes = typesOf(ports), maxSessionHooks = 64, maxSessions = 10_000 } = options;
+    this.#options = options;
+    this.#log = log;
+    this.#ports = ports;
+    this.#chainTimeoutMs = assertBound("chainTimeoutMs", chainTimeoutMs, MAX_TIMEOUT_MS);
+    const maxJobs = assertBound("maxBackgroundEvents", maxBackgroundEvents, Number.MAX_SAFE_INTEGER);
+    this.#background = new BackgroundQueue({ maxJobs, log });
+    this.sessions = new SessionHooks({
+      ports,
+      types: sessionTypes.filter((type) => typesOf(ports).includes(type)),
+      maxHooks: assertBound("maxSessionHooks", maxSessionHooks, Number.MAX_SAFE_INTEGER),
+      maxSessions: assertBound("maxSessions", maxSessions, Number.MAX_SAFE_INTEGER),
+    });
+    const onIgnored = (hook: ChainHook<LifecycleState>, fields: readonly string[]): void => this.#ignore(hook, fields);
+    this.#rules = new Map(LIFECYCLE_EVENTS.map((event) => [event, createLifecycleRules(LIFECYCLE[event], onIgnored)]));
+  }
+
+  /** The types that hooks of files can have here. */
+  get types(): readonly HookType[] {
+    return typesOf(this.#ports);
+  }
+
+  /**
+   * Adds a hook of this process, after the builtins that are there.
+   * @throws {TypeError} when the name is empty
+   * @throws {RangeError} when a number is out of its bounds
+   */
+  addBuiltin(event: LifecycleEvent, handler: BuiltinHandler, options: BuiltinHookOptions): void {
+    const { name, timeoutMs = 10_000, retryCount = 0, onError = "skip", filter } = options;
+    if (typeof name !== "string" || name === "") throw new TypeError("addBuiltin: name must not be empty");
+    assertBound("timeoutMs", timeoutMs, MAX_TIMEOUT_MS);
+    const place = {
+      level: "builtin",
+      event,
+      position: this.#levels.builtin.filter((hook) => hook.event === event).length,
+    } as const;
+    const hook = new LifecycleHook({
+      ...place,
+      type: BUILTIN_TYPE,
+      label: name,
+      timeoutMs,
+      retryCount,
+      onError,
+      filter,
+      call: createBuiltinCall(handler),
+      counters: this.#countersOf(nameOf(place)),
+    });
+    this.#replace("builtin", [...this.#levels.builtin, hook]);
+  }
+
+  /**
+   * Replaces a level's hooks with those of its file. The hooks of other levels and all counters stay; calls that are under
+   * way do not see the change.
+   * @throws {RangeError} when a hook's type cannot run here; then nothing is replaced
+   */
+  load(level: "user" | "project", hooks: readonly FileHook[]): void {
+    this.#replace(
+      level,
+      hooks.map(({ event, index, definition }) => {
+        const place = { level, event, position: index } as const;
+        const counters = this.#countersOf(nameOf(place));
+        return new LifecycleHook({
+          ...definition,
+          ...place,
+          label: labelOf(definition),
+          call: createCall(definition, this.#ports),
+          counters,
+        });
+      }),
+    );
+  }
+
+  /** The hooks in the order of the events, and of each event in calling order; with a session's own where one is named. */
+  hooks(sessionId?: string): readonly ListedHook[] {
+    const own = sessionId === undefined ? [] : this.sessions.hooks(sessionId);
+    return LIFECYCLE_EVENTS.flatMap((event) => [
+      ...this.#chainOf(event),
+      ...own.filter((hook) => hook.event === event),
+    ]).map((hook, index) => ({ index, ...hook.status() }));
+  }
+
+  async run(given: HostContext, { signal }: LifecycleRunOptions = {}): Promise<LifecycleOutcome> {
+    if (this.#closing.signal.aborted) throw new HookgateError("ERR_CLOSED", "the lifecycle manager is closed");
+    assertEvent(given.event);
+    const spec = LIFECYCLE[given.event];
+    const chain = this.#chainFor(given);
+    if (spec.event === "session_end" && given.session_id !== undefined) this.sessions.end(given.session_id);
+    const context = toHookContext(given, this.#options.cwd ?? "/");
+    if (spec.isNotification) {
+      this.#tell(spec, chain, context);
+      return { result: {}, halted: false, trace: toTrace([]) };
+    }
+    const outcome = await this.#call(chain, context, signal);
+    if (outcome.aborted)
+      throw new HookgateError("ERR_ABORTED", `the host aborted ${spec.event}`, { cause: signal?.reason });
+    return toOutcome(outcome, spec);
+  }
+
+  async flush(timeoutMs: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+    });
+    await Promise.race([this.#background.drained(), timeout]);
+    clearTimeout(timer);
+  }
+
+  /** Cuts background hooks and refuses what comes later. Idempotent. */
+  async close(): Promise<void> {
+    this.#background.close();
+    this.#closing.abort();
+    await this.#background.drained();
+  }
+
+  /** Runs a notification's hooks beside the host, those of one session one event after the other. */
+  #tell(spec: EventSpec, chain: readonly LifecycleHook[], given: HookContext): void {
+    if (chain.length === 0) return;
+    let context: HookContext;
+    try {
+      // The hooks run later, when the host may have gone on changing its objects.
+      context = structuredClone(given);
+    } catch {
+      this.#log.warn("event dropped: its context cannot be copied", { event: spec.event });
+      return;
+    }
+    this.#background.push(context.session_id ?? "", async () => {
+      const { current } = await this.#call(chain, context, this.#closing.signal);
+      const { system_message: message } = current.value.result;
+      if (message !== undefined) this.#options.onSystemMessage?.(message, context);
+    });
+  }
+
+  async #call(
+    chain: readonly LifecycleHook[],
+    context: HookContext,
+    signal: AbortSignal | undefined,
+  ): Promise<ChainOutcome<LifecycleState, HookResult>> {
+    const rules = this.#rules.get(context.event);
+    if (rules === undefined) throw new HookgateError("ERR_INTERNAL", `no rules for ${context.event}`);
+    const input = new Current<LifecycleState>({ context: new Current(context), result: {} });
+    const { now } = this.#options;
+    const outcome = await runChain(chain, input, { rules, signal, budgetMs: this.#chainTimeoutMs, now });
+    this.#count(chain, outcome);
+    return outcome;
+  }
+
+  #count(chain: readonly LifecycleHook[], { records }: ChainOutcome<LifecycleState, HookResult>): void {
+    let at = 0;
+    for (const record of records) {
+      // Records are in the order of the chain, several of one hook where it was retried.
+      while (chain[at] !== undefined && chain[at]?.name !== record.hook) at += 1;
+      chain[at]?.counters.count(record);
+      const { hook, point, kind, error, failed_open } = record;
+      if (kind === undefined) continue;
+      this.#log.warn("hook gave no verdict", {
+        hook,
+        event: point,
+        kind,
+        error,
+        attempt: record.attempt,
+        skipped: failed_open,
+      });
+    }
+  }
+
+  #ignore(hook: ChainHook<LifecycleState>, fields: readonly string[]): void {
+    const added = hook instanceof LifecycleHook ? hook.counters.ignore(fields) : [];
+    if (added.length === 0) return;
+    this.#log.warn("fields of the hook's result have no effect", { hook: hook.name, fields: added.join(", ") });
+  }
+
+  #chainFor({ event, session_id }: HostContext): readonly LifecycleHook[] {
+    const chain = this.#chainOf(event);
+    const own = session_id === undefined ? [] : this.sessions.hooks(session_id).filter((hook) => hook.event === event);
+    return own.length === 0 ? chain : [...chain, ...own];
+  }
+
+  #chainOf(event: LifecycleEvent): readonly LifecycleHook[] {
+    let chain = this.#chains.get(event);
+    if (chain === undefined) {
+      const { builtin, user, project } = this.#levels;
+      chain = [...builtin, ...user, ...project].filter((hook) => hook.event === event);
+      this.#chains.set(event, chain);
+    }
+    return chain;
+  }
+
+  #replace(level: Level, hooks: readonly LifecycleHook[]): void {
+    this.#levels = { ...this.#levels, [level]: hooks };
+    this.#chains = new Map();
+  }
+
+  #countersOf(name: string): HookCounters {
+    const counters = this.#counters.get(name) ?? new HookCounters();
+    this.#counters.set(name, counters);
+    return counters;
+  }
+}
+
+function toOutcome(
+  { current, halt, failure, records }: ChainOutcome<LifecycleState, HookResult>,
+  spec: EventSpec,
+): LifecycleOutcome {
+  const trace = toTrace(records);
+  if (halt !== undefined) return { result: halt.verdict, halted: true, trace };
+  if (failure !== undefined) return { result: toEffective({ action: "stop" }, spec), halted: true, trace };
+  return { result: current.value.result, halted: false, trace };
+}
+
+function toTrace(records: Trace["records"]): Trace {
+  return { id: crypto.randomUUID(), records };
+}
+
+function assertBound(name: string, value: number, max: number): number {
+  if (Number.isFinite(value) && value >= 1 && value <= max) return value;
+  throw new RangeError(`${name}: expected a number from 1 to ${max}, got ${value}`);
+}

@@ -1,0 +1,169 @@
+import { isJsonObject } from "../chain/index.ts";
+import { HookgateError } from "../errors.ts";
+import { assertEvent } from "./context.ts";
+import { HookCounters } from "./counters.ts";
+import {
+  checkDefinition,
+  type DefinitionFinding,
+  fromDefinition,
+  type HookDefinition,
+  type HookType,
+} from "./definition.ts";
+import type { LifecycleEvent } from "./event.ts";
+import { labelOf, LifecycleHook } from "./hook.ts";
+import { createCall, type LifecyclePorts } from "./port.ts";
+
+/** Options of {@link SessionHooks}. */
+export interface SessionHooksOptions {
+  readonly ports: LifecyclePorts;
+  /**
+   * The types that may be registered. Registering a bash hook is running code on the host, so a gateway leaves it out
+   * unless its config allows it.
+   */
+  readonly types: readonly HookType[];
+  /** How many hooks a session may have, 1 or more. */
+  readonly maxHooks: number;
+  /** How many sessions may have hooks at once, 1 or more. */
+  readonly maxSessions: number;
+}
+
+/** A session hook as {@link SessionHooks.save} gives it: what it was registered with, defaults filled in. */
+export type SavedHook = Readonly<Record<string, unknown>>;
+
+interface Entry {
+  readonly event: LifecycleEvent;
+  readonly definition: HookDefinition;
+  readonly counters: HookCounters;
+}
+
+/** The hooks that agents registered at run time, each for one session only. */
+export class SessionHooks {
+  readonly #options: SessionHooksOptions;
+  readonly #sessions = new Map<string, readonly LifecycleHook[]>();
+  readonly #entries = new Map<string, readonly Entry[]>();
+
+  constructor(options: SessionHooksOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Adds a hook at the end of a session's list. Calls that are under way do not see it.
+   * @param request - `event`, and a definition as a file has it: `type`, `command` or `prompt`, `model`, `timeout` in
+   * seconds, `retry`, `on_error`, `filter`
+   * @returns its session index
+   * @throws {HookgateError} `ERR_INVALID_PARAMS` when the request does not fit, `ERR_FORBIDDEN` for a type that may not be
+   * registered, `ERR_OVERLOADED` when the session or the manager has as many as it may
+   */
+  register(sessionId: string, request: unknown): number {
+    const entries = this.#entries.get(assertId(sessionId)) ?? [];
+    const entry = this.#toEntry(request);
+    const { maxHooks, maxSessions } = this.#options;
+    if (entries.length >= maxHooks) throw new HookgateError("ERR_OVERLOADED", `a session may have ${maxHooks} hooks`);
+    if (entries.length === 0 && this.#entries.size >= maxSessions) {
+      throw new HookgateError("ERR_OVERLOADED", `${maxSessions} sessions have hooks already`);
+    }
+    this.#set(sessionId, [...entries, entry]);
+    return entries.length;
+  }
+
+  /**
+   * Removes a hook; the indices of those after it shift. Calls that are under way still reach it.
+   * @throws {HookgateError} `ERR_INVALID_PARAMS` when the session has no hook of that index
+   */
+  remove(sessionId: string, sessionIndex: number): void {
+    const entries = this.#entries.get(sessionId) ?? [];
+    if (entries[sessionIndex] === undefined) {
+      throw new HookgateError("ERR_INVALID_PARAMS", `the session has no hook of index ${sessionIndex}`);
+    }
+    this.#set(sessionId, entries.toSpliced(sessionIndex, 1));
+  }
+
+  /** The hooks of a session, by session index. */
+  hooks(sessionId: string): readonly LifecycleHook[] {
+    return this.#sessions.get(sessionId) ?? [];
+  }
+
+  /** What {@link SessionHooks.restore} takes, as JSON values. To be taken before the session ends. */
+  save(sessionId: string): readonly SavedHook[] {
+    return (this.#entries.get(sessionId) ?? []).map(({ event, definition }) => ({
+      event,
+      ...fromDefinition(definition),
+    }));
+  }
+
+  /**
+   * Gives a session the hooks that were saved, in the place of those it has. What may not be registered any more is left
+   * out.
+   * @returns what was left out and why, one sentence each
+   * @throws {HookgateError} `ERR_INVALID_PARAMS` when it is not a list
+   */
+  restore(sessionId: string, saved: unknown): readonly string[] {
+    if (!Array.isArray(saved)) throw new HookgateError("ERR_INVALID_PARAMS", "the saved hooks are not a list");
+    this.end(assertId(sessionId));
+    const problems: string[] = [];
+    for (const [index, request] of saved.entries()) {
+      try {
+        this.register(sessionId, request);
+      } catch (error) {
+        if (!(error instanceof HookgateError)) throw error;
+        problems.push(`[${index}] ${error.message}`);
+      }
+    }
+    return problems;
+  }
+
+  /** Forgets a session and its hooks. */
+  end(sessionId: string): void {
+    this.#set(sessionId, []);
+  }
+
+  #set(sessionId: string, entries: readonly Entry[]): void {
+    if (entries.length === 0) {
+      this.#entries.delete(sessionId);
+      this.#sessions.delete(sessionId);
+      return;
+    }
+    this.#entries.set(sessionId, entries);
+    this.#sessions.set(
+      sessionId,
+      entries.map(({ event, definition, counters }, position) => {
+        const call = createCall(definition, this.#options.ports);
+        return new LifecycleHook({
+          ...definition,
+          event,
+          level: "session",
+          position,
+          label: labelOf(definition),
+          call,
+          counters,
+        });
+      }),
+    );
+  }
+
+  #toEntry(request: unknown): Entry {
+    if (!isJsonObject(request)) throw new HookgateError("ERR_INVALID_PARAMS", "expected an object with an event");
+    const { event, ...given } = request;
+    if (typeof event !== "string") throw new HookgateError("ERR_INVALID_PARAMS", "event: expected text");
+    assertEvent(event);
+    const { definition, findings } = checkDefinition(given, { event, types: ["bash", "llm"] });
+    if (definition === undefined) throw new HookgateError("ERR_INVALID_PARAMS", findings.map(toSentence).join("; "));
+    if (!this.#options.types.includes(definition.type)) {
+      throw new HookgateError("ERR_FORBIDDEN", `${definition.type} hooks may not be registered here`);
+    }
+    return { event, definition, counters: new HookCounters() };
+  }
+}
+
+function toSentence({ field, message, value, nearest }: DefinitionFinding): string {
+  const at = field === undefined ? "" : `${field}: `;
+  const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+  return `${at}${message}${value === undefined ? "" : `, got ${value}`}${hint}`;
+}
+
+const MAX_ID_CHARS = 256;
+
+function assertId(sessionId: string): string {
+  if (typeof sessionId === "string" && sessionId !== "" && sessionId.length <= MAX_ID_CHARS) return sessionId;
+  throw new HookgateError("ERR_INVALID_PARAMS", `session id: expected 1 to ${MAX_ID_CHARS} characters`);
+}
