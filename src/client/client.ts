@@ -241,7 +241,8 @@ class GatewayClient implements HookHost {
     const startedAtMs = this.#now();
     try {
       const params = encodePayload(payload);
-      return parse(await this.#caller.call({ method, params, timeoutMs, signal: options?.signal }));
+      const limitMs = Math.max(1, Math.min(timeoutMs, options?.timeoutMs ?? timeoutMs));
+      return parse(await this.#caller.call({ method, params, timeoutMs: limitMs, signal: options?.signal }));
     } catch (error) {
       if (!isHookCallError(error)) throw error;
       const { kind } = error;
