@@ -62,8 +62,25 @@ export type {
   Trace,
 } from "./host.ts";
 export { createLocalPort, type LocalPortOptions } from "./local.ts";
-export { HookManager, type HookManagerOptions, type HookTimeouts, type MountOptions } from "./manager.ts";
-export type { MountedHookStatus } from "./mounted.ts";
+export { type CacheHint, type CacheOptions } from "./cache.ts";
+export {
+  APPROVAL_BUDGET_MS,
+  type HookBudgets,
+  type HookPolicies,
+  type HookTimeouts,
+  INTERCEPTOR_BUDGET_MS,
+} from "./limits.ts";
+export { HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
+export { type HookMatch, MATCH_FIELDS, type MatchField } from "./match.ts";
+export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
+export {
+  assertOperable,
+  EXECUTION_MODES,
+  findContradictions,
+  type HookExecutionMode,
+  type OperationOptions,
+  type OperationProblem,
+} from "./operation.ts";
 export type {
   HostPayload,
   LlmRequest,
