@@ -62,6 +62,7 @@ export type {
   Trace,
 } from "./host.ts";
 export { createLocalPort, type LocalPortOptions } from "./local.ts";
+export { FAILURE_EFFECTS, FAILURE_RULES, type FailureEffect, type FailureRules } from "../chain/index.ts";
 export { type CacheHint, type CacheOptions } from "./cache.ts";
 export {
   APPROVAL_BUDGET_MS,
