@@ -6,10 +6,11 @@ import {
   HOOK_POINTS,
   type HookPoint,
   INTERCEPTOR_BUDGET_MS,
+  uncarriedField,
 } from "../picoclaw/index.ts";
 import type { Entry } from "./entry.ts";
 import { toOperation } from "./operation.ts";
-import { type FailureConfig, operationSchema } from "./operation-schema.ts";
+import { type FailureConfig, type OperationConfig, operationSchema } from "./operation-schema.ts";
 import { formatPath, type JsonPath, valueAt } from "./path.ts";
 import type { Finding } from "./problem.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -29,7 +30,12 @@ export function checkOperation([at, entry]: Entry, root: unknown): readonly Find
     const keys = name === "policy" ? EFFECT_KEYS.filter((key) => data[key] !== undefined) : [name ?? ""];
     return { at: [...at, KEYS[keys[0] ?? ""] ?? keys[0] ?? "", ...inside], message };
   });
-  return [...findings, ...checkTime(at, { points, timeoutMs: data.timeout_ms, root })];
+  const isDead = problems.some(({ option }) => option[0] === "match");
+  return [
+    ...findings,
+    ...(isDead ? [] : checkPoints(at, points, data)),
+    ...checkTime(at, { points, timeoutMs: data.timeout_ms, root }),
+  ];
 }
 
 function readPoints(entry: unknown): ReadonlySet<HookPoint> | undefined {
@@ -38,6 +44,20 @@ function readPoints(entry: unknown): ReadonlySet<HookPoint> | undefined {
   // A hook that is never called at all is a problem of its own.
   if (data === undefined || (data.length === 0 && observed === undefined)) return undefined;
   return new Set(data);
+}
+
+/** A point that is listed and can never fire was meant otherwise. */
+function checkPoints(
+  at: JsonPath,
+  points: ReadonlySet<HookPoint>,
+  { match = {} }: OperationConfig,
+): readonly Finding[] {
+  return [...points].flatMap((point, index) => {
+    const field = uncarriedField(match, point);
+    if (field === undefined) return [];
+    const message = `the hook is never called here: it matches by ${field}, which ${point} does not have`;
+    return [{ at: [...at, "intercept", index], message, value: JSON.stringify(point) }];
+  });
 }
 
 interface TimeSite {

@@ -72,7 +72,7 @@ export {
   INTERCEPTOR_BUDGET_MS,
 } from "./limits.ts";
 export { HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
-export { type HookMatch, MATCH_FIELDS, type MatchField } from "./match.ts";
+export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
 export {
   assertOperable,

@@ -3,7 +3,7 @@ import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { PointHooks } from "./chain-hook.ts";
 import type { EventQueue } from "./fan-out.ts";
-import type { HookMatch } from "./match.ts";
+import { type HookMatch, uncarriedField } from "./match.ts";
 import type { HookExecutionMode, OperationOptions } from "./operation.ts";
 import type { Origin } from "./payload.ts";
 import type { Selectable } from "./point-chain.ts";
@@ -95,9 +95,9 @@ export class MountedHook {
     this.#operation = operation;
     const skip = (count: number): void => void (this.#skippedCount += count);
     const { matcher } = hooks;
-    this.#chainHooks = new Map(
-      Array.from(port.points, (point) => [point, { ...hooks.at(point), matcher, skip, mounted: this }]),
-    );
+    const { match = {} } = operation;
+    const points = HOOK_POINTS.filter((point) => port.points.has(point) && uncarriedField(match, point) === undefined);
+    this.#chainHooks = new Map(points.map((point) => [point, { ...hooks.at(point), matcher, skip, mounted: this }]));
   }
 
   /** The hook as the chain of a point calls it; undefined when it is not called there. */

@@ -96,12 +96,10 @@ function findImpossible(points: ReadonlySet<HookPoint>, match: HookMatch | undef
   if (field !== undefined) {
     return [{ option: ["match", field], message: "the hook is never called: what fits is excluded again" }];
   }
-  return [...points].flatMap((point) => {
-    const uncarried = uncarriedField(match, point);
-    if (uncarried === undefined) return [];
-    const message = `the hook is never called at ${point}, where there is no ${uncarried}: leave out one of the two`;
-    return [{ option: ["match", uncarried], message }];
-  });
+  const uncarried = [...points].map((point) => uncarriedField(match, point));
+  const [first] = uncarried;
+  if (first === undefined || uncarried.includes(undefined)) return [];
+  return [{ option: ["match", first], message: `the hook is never called: none of its points has a ${first}` }];
 }
 
 /**

@@ -20,6 +20,7 @@ const EVENTS_TIMEOUT_MS = 5000;
 const CLOSE_TIMEOUT_MS = 2000;
 /** After so many failed greetings in a row the hook is shown as failed. */
 const FAILED_GREETINGS = 5;
+const MIN_WAITING = 16;
 const MAX_ERROR_CHARS = 300;
 const APPROVAL_METHOD = "hook.approve_tool";
 
@@ -55,8 +56,8 @@ export function createHttpTransport(options: HttpOptions): Transport {
     schedule: options.schedule ?? timerSchedule,
   };
   const { isolatesRequests = false } = options;
-  // As many as may run: an endpoint that does not answer must not take up all calls of a gateway.
-  const maxWaiting = isolatesRequests ? 0 : maxConcurrency;
+  // No more than may run, or a few: an endpoint that does not answer must not take up all calls of a gateway.
+  const maxWaiting = isolatesRequests ? 0 : Math.max(maxConcurrency, MIN_WAITING);
   const slots = new Slots({ maxRunning: maxConcurrency, maxWaiting, now: settings.now });
   const isLocal = isLoopback || options.isBinding === true;
   const mayApprove = signature === undefined ? isLocal : signature.provesApprovals;

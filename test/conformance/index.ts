@@ -1,5 +1,6 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
+import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
 import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
@@ -38,6 +39,7 @@ import { orderCases } from "./order.cases.ts";
 import { paramsCases } from "./params.cases.ts";
 import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
+import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
@@ -74,6 +76,12 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...policyCases,
+  ...matchCases,
+  ...parallelCases,
+  ...auditCases,
+  ...cacheCases,
+  ...concurrencyCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
