@@ -1,5 +1,5 @@
 import { createGlob, type Glob } from "./glob.ts";
-import type { Meta, Origin } from "./payload.ts";
+import type { Origin } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
 
 /** What a hook can be matched by. */
@@ -36,17 +36,16 @@ const READ: Readonly<Record<MatchField, (payload: Origin) => string>> = {
   tool: (payload) => textOf(payload["tool"]),
   model: (payload) => textOf(payload["model"]),
   channel: (payload) => textOf(payload["channel"]),
-  agent: ({ meta }) => metaText(meta, "AgentID"),
-  session: ({ meta }) => metaText(meta, "SessionKey"),
+  agent: ({ meta }) => textOf(meta?.AgentID),
+  session: ({ meta }) => textOf(meta?.SessionKey),
 };
 
-/** The text of a payload that a field is matched with. */
-export function readField(payload: Origin, field: MatchField): string {
-  return READ[field](payload);
-}
+/** Reads the text of a payload that a field is matched with. */
+export type ReadField = (payload: Origin) => string;
 
-function metaText(meta: Meta | undefined, key: string): string {
-  return meta === undefined ? "" : textOf(meta[key]);
+/** What reads a field. */
+export function readerOf(field: MatchField): ReadField {
+  return READ[field];
 }
 
 function textOf(value: unknown): string {
@@ -70,8 +69,8 @@ export function createMatcher(match: HookMatch): Matcher {
     throw new TypeError(`match: expected some of ${MATCH_FIELDS.join(", ")}, got "${unknown}"`);
   }
   const fields = MATCH_FIELDS.filter((field) => match[field] !== undefined);
-  const tests = fields.map((field) => [field, createFieldTest(field, match[field] ?? [])] as const);
-  return { fields, matches: (payload) => tests.every(([field, test]) => test(readField(payload, field))) };
+  const tests = fields.map((field) => [readerOf(field), createFieldTest(field, match[field] ?? [])] as const);
+  return { fields, matches: (payload) => tests.every(([read, test]) => test(read(payload))) };
 }
 
 function createFieldTest(field: MatchField, patterns: readonly string[]): Glob {

@@ -1,4 +1,4 @@
-import { type MatchField, MATCH_FIELDS, type Matcher, readField } from "./match.ts";
+import { MATCH_FIELDS, type Matcher, type ReadField, readerOf } from "./match.ts";
 import type { Origin } from "./payload.ts";
 
 /** A hook as a selection looks at it. */
@@ -33,20 +33,24 @@ export class PointChain<H extends Selectable> {
    * difference.
    */
   readonly reselect: ((payload: Origin, after: H) => readonly H[]) | undefined;
-  readonly #fields: readonly MatchField[];
+  readonly #readers: readonly ReadField[];
+  /** The texts of the last call and what they came to: an agent mostly asks the same again. */
+  readonly #lastTexts: string[] = [];
+  #last: Selection<H> | undefined;
   readonly #selections = new Map<string, Selection<H>>();
 
   constructor(hooks: readonly H[]) {
     this.all = hooks;
-    this.#fields = MATCH_FIELDS.filter((field) =>
+    const fields = MATCH_FIELDS.filter((field) =>
       hooks.some(({ matcher }) => matcher?.fields.includes(field) === true),
     );
-    if (this.#fields.length > 0) this.reselect = (payload, after) => this.#selectAfter(payload, after);
+    this.#readers = fields.map(readerOf);
+    if (fields.length > 0) this.reselect = (payload, after) => this.#selectAfter(payload, after);
   }
 
   /** The hooks to be called for a payload; those that are left out are counted. */
   select(payload: Origin): readonly H[] {
-    if (this.#fields.length === 0) return this.all;
+    if (this.#readers.length === 0) return this.all;
     const selection = this.#selectionOf(payload);
     selection.uses += 1;
     return selection.hooks;
@@ -63,25 +67,34 @@ export class PointChain<H extends Selectable> {
   }
 
   #selectionOf(payload: Origin): Selection<H> {
-    const [first] = this.#fields;
-    // Of one field, which is mostly the tool, the text is the key itself.
-    const key =
-      this.#fields.length === 1 && first !== undefined
-        ? readField(payload, first)
-        : JSON.stringify(this.#fields.map((field) => readField(payload, field)));
-    const known = this.#selections.get(key);
-    if (known !== undefined) return known;
-    const selection = this.#match(payload);
-    if (key.length > MAX_KEY_CHARS) {
-      for (const hook of selection.skipped) hook.skip(1);
-      return selection;
+    if (this.#last !== undefined && this.#isAsLast(payload)) return this.#last;
+    const texts = this.#readers.map((read) => read(payload));
+    const key = texts.length === 1 ? (texts[0] ?? "") : JSON.stringify(texts);
+    let selection = this.#selections.get(key);
+    if (selection === undefined) {
+      selection = this.#match(payload);
+      if (key.length > MAX_KEY_CHARS) {
+        for (const hook of selection.skipped) hook.skip(1);
+        return selection;
+      }
+      if (this.#selections.size >= MAX_SELECTIONS) this.#forget();
+      this.#selections.set(key, selection);
     }
-    if (this.#selections.size >= MAX_SELECTIONS) {
-      this.settleCounts();
-      this.#selections.clear();
-    }
-    this.#selections.set(key, selection);
+    this.#lastTexts.splice(0, Infinity, ...texts);
+    this.#last = selection;
     return selection;
+  }
+
+  #isAsLast(payload: Origin): boolean {
+    for (let index = 0; index < this.#readers.length; index += 1) {
+      if (this.#readers[index]?.(payload) !== this.#lastTexts[index]) return false;
+    }
+    return true;
+  }
+
+  #forget(): void {
+    this.settleCounts();
+    this.#selections.clear();
   }
 
   #match(payload: Origin): Selection<H> {
