@@ -301,6 +301,8 @@ export class HookManager implements HookHost {
       const { records } = await runChain<P, V, MountedChainHook>([attached], current, { rules, now: this.#now });
       for (const record of records) {
         mounted.count(record);
+        const { point, would } = record;
+        this.#log.info("detached hook has answered", { hook: hook.name, point, would });
         this.#onDetached?.(record, current.value);
       }
     });

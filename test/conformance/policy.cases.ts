@@ -105,6 +105,22 @@ export const policyCases: readonly Case[] = casesOf(
       );
       equal(manager.hooks()[1]?.calls, 0);
     },
+    "what-is-left-of-the-budget-is-what-the-hook-is-told": async () => {
+      let nowMs = 0;
+      const left: number[] = [];
+      const spend: Hook = {
+        beforeTool: (_call, { remainingMs }) => {
+          left.push(remainingMs);
+          nowMs += 40;
+        },
+      };
+      const manager = await mountAll(
+        { a: { hook: spend }, b: { hook: spend }, c: { hook: spend } },
+        { budgets: { interceptorMs: 100 }, now: () => nowMs },
+      );
+      await manager.beforeTool(toolCall());
+      equal(left, [100, 60, 20]);
+    },
     "a-hook's-own-deadline-comes-before-that-of-its-class": async () => {
       const manager = await mountAll({ a: { hook: hangs, timeoutMs: 10 } });
       equal(outcomesOf(await manager.beforeTool(toolCall())), ["a: timeout"]);
