@@ -178,7 +178,7 @@ function isAllowed(action: string, { actions }: InterceptorSpec): action is Hook
   return actions.has(action);
 }
 
-/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Dialects". */
+/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Over stdio". */
 const FOREIGN = ["allow", "decision", "hook_result", "args"];
 const EXPECTED = ["action", "approved", "reason", "request", "response", "call", "result"];
 
