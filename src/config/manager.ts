@@ -15,6 +15,7 @@ import {
 } from "../picoclaw/index.ts";
 import type { Spawn } from "../transport/spawn.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
+import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import { ConfigError } from "./problem.ts";
 import type { BuiltinConfig, ConfigFile, ProcessConfig } from "./schema.ts";
@@ -27,6 +28,8 @@ export interface HookCommand {
   readonly cwd?: string;
   /** Variables on top of the host's own. */
   readonly env: Readonly<Record<string, string>>;
+  /** Whether the program's name or the directory came from the environment: no message may say them. */
+  readonly hasSecretName: boolean;
 }
 
 /** Makes the function that starts a hook's process; the host injects it. */
@@ -81,7 +84,7 @@ interface Loaded {
  * @throws {ConfigError} when a built-in hook refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
-  config: ConfigFile,
+  config: ConfigFile & Partial<Pick<Config, "fromEnvironment">>,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
   const { hooks } = config;
@@ -94,7 +97,13 @@ export async function createManagerFromConfig(
   const manager = new HookManager({ timeouts, log, now });
   const builtins = await loadBuiltins(loadable(hooks, hooks.builtins), options);
   const started = await Promise.all(builtins.map((hook) => mount(hook, manager, now)));
-  const processes = loadable(hooks, hooks.processes).map(([name, entry]) => loadProcess(name, entry, options));
+  const hasSecretName = (name: string): boolean =>
+    [["command", 0], ["dir"]].some(
+      (at) => config.fromEnvironment?.has(formatPath(["hooks", "processes", name, ...at])) === true,
+    );
+  const processes = loadable(hooks, hooks.processes).map(([name, entry]) =>
+    loadProcess(name, entry, { ...options, hasSecretName: hasSecretName(name) }),
+  );
   started.push(...(await Promise.all(processes.map((hook) => mount(hook, manager, now)))));
   const order = manager.hooks().map(({ name }) => name);
   return { manager, started: started.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)) };
@@ -152,7 +161,7 @@ function createBuiltin(
 function loadProcess(
   name: string,
   config: ProcessConfig,
-  { spawn, log, now, baseDir }: ManagerFromConfigOptions,
+  { spawn, log, now, baseDir, hasSecretName }: ManagerFromConfigOptions & Pick<HookCommand, "hasSecretName">,
 ): Loaded {
   const { command, dir, env, priority, observe, events, required, max_message_bytes: maxMessageBytes } = config;
   const points = new Set(config.intercept);
@@ -160,7 +169,7 @@ function loadProcess(
   const startedAtMs = now();
   const transport = createStdioTransport({
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    spawn: spawn({ command, env, hasSecretName, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
     greeting: { method: HELLO_METHOD, params: encodeHello(name, toModes(points, observes)), accept: acceptHello },
     log,
     now,

@@ -43,6 +43,7 @@ describe("a config that is good", () => {
         allowed_origins: [],
       },
       notes: [],
+      fromEnvironment: new Set(),
     });
   });
 
