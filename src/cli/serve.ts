@@ -1,6 +1,6 @@
 import { createManagerFromConfig, type GatewayConfig, type StartedHook, type StartedManager } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { createGateway, type Gateway } from "../gateway/index.ts";
+import { assertBindable, createGateway, type Gateway } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -57,6 +57,8 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   const { config, baseDir, builtins } = loaded;
   const gatewayConfig = config.gateway;
   const address = { hostname: args.get("host") ?? gatewayConfig.host, port: port ?? gatewayConfig.port };
+  // Before any hook is started: what is refused anyway should not have run a program.
+  assertBindable(address.hostname, { hasAuth: gatewayConfig.auth.tokens.length > 0 });
   const stop = listenForStop(host);
   try {
     const { spawn } = host;
@@ -64,7 +66,6 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
     try {
       assertRequired(made.started);
       const gateway = toGateway(made, gatewayConfig, { host, log });
-      gateway.assertBindable(address.hostname);
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
       host.stdout.write(greet(listener.url, { loaded, started: made.started, host }));

@@ -14,11 +14,15 @@ import {
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
+import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
 import type { BuiltinConfig, ConfigFile } from "./schema.ts";
+
+/** A config, and where it is known which of its strings hold a value of the environment. */
+type LoadedConfig = ConfigFile & Partial<Pick<Config, "fromEnvironment">>;
 
 /** Options of {@link createManagerFromConfig}. */
 export interface ManagerFromConfigOptions extends HookPorts {
@@ -76,7 +80,7 @@ interface Loaded {
  *   refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
-  config: ConfigFile,
+  config: LoadedConfig,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
   assertReachable(config, options);
@@ -135,7 +139,7 @@ function loadable<E extends { readonly enabled: boolean }>(
 }
 
 /** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
-async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
+async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
@@ -156,7 +160,7 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
 }
 
 interface LoadOptions extends ManagerFromConfigOptions {
-  readonly config: ConfigFile;
+  readonly config: LoadedConfig;
 }
 
 function loadBuiltin(name: string, { config: own, priority }: BuiltinConfig, options: LoadOptions): Loaded {
@@ -209,11 +213,14 @@ async function openTransport(name: string, entry: ProcessConfig, options: LoadOp
 function openStdio(
   name: string,
   { command, dir, env, intercept, observe, dialect, max_message_bytes: maxMessageBytes }: StdioConfig,
-  { spawn, log, now, baseDir = "." }: ManagerFromConfigOptions & { readonly spawn: CreateSpawn },
+  { spawn, log, now, baseDir = ".", config }: LoadOptions & { readonly spawn: CreateSpawn },
 ): Transport {
+  const hasSecretName = [["command", 0], ["dir"]].some(
+    (at) => config.fromEnvironment?.has(formatPath(["hooks", "processes", name, ...at])) === true,
+  );
   return createStdioTransport({
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    spawn: spawn({ command, env, hasSecretName, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
     greeting: createGreeting({ name, points: new Set(intercept), observes: observe.length > 0, dialect }),
     log,
     now,
