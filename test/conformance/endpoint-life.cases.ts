@@ -177,6 +177,9 @@ const keyCases: readonly Case[] = [
     const published = await endpoint.fetch(new Request("https://any.example/x/.well-known/jwks.json"));
     const jwks = (await published.json()) as Jwks;
     ok(!JSON.stringify(jwks).includes('"d"'), "a private key is published");
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+    const posted = new Request("https://any.example/.well-known/jwks.json", init);
+    equal(await refusalOf(endpoint, posted), "401 signature_missing");
     const verified = await createReplyVerifier({
       keys: createKeySet(await Promise.all(parseJwks(jwks).map((jwk) => createVerificationKey(jwk)))),
       issuer: ENDPOINT,
