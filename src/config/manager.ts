@@ -37,6 +37,8 @@ export interface ManagerFromConfigOptions extends HookPorts {
    * call, as a runtime needs where nothing may be sent outside of a request. @default true
    */
   readonly waitForHooks?: boolean | undefined;
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 /** How one hook came up. */

@@ -4,6 +4,7 @@ export {
   type CreateGatewayAuthOptions,
   createGatewayFromConfig,
   type GatewayFromConfigOptions,
+  hasAuth,
 } from "./from-config.ts";
 export { createGateway, type Gateway, type GatewayAuth, type GatewayLimits, type GatewayOptions } from "./gateway.ts";
 export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
@@ -17,3 +18,4 @@ export {
   type JwtIssuer,
   type SigningHost,
 } from "./host-auth.ts";
+export { withMargin } from "./timeout.ts";

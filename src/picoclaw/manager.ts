@@ -289,7 +289,7 @@ export class HookManager implements HookHost {
     if (this.#foreignReported.has(hook)) return;
     this.#foreignReported.add(hook);
     this.#log.warn(
-      "the reply has keys that are not read: of another dialect, or in another letter case; the right ones are in docs/protocol.md",
+      'the reply has keys that are not read: of another dialect ("dialect": "picoclaw-docs" in the config), or in another letter case; docs/protocol.md has the right ones',
       { hook, keys: keys.join(", ").slice(0, 200) },
     );
   }
