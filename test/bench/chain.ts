@@ -43,7 +43,7 @@ function createPlainLoop(hookCount: number, request: LlmRequest): Contestant {
       for (const hook of hooks) {
         const startedAtMs = performance.now();
         const signal = AbortSignal.any([HOST_SIGNAL, AbortSignal.timeout(TIMEOUT_MS)]);
-        const cut = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+        const cut = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut"))));
         await Promise.race([hook(structuredClone(request)), cut]);
         records.push({ outcome: "continue", ms: performance.now() - startedAtMs });
       }
@@ -63,7 +63,12 @@ function createTapable(hookCount: number, request: LlmRequest): Contestant {
 function createHookable(hookCount: number, request: LlmRequest): Contestant {
   const hooks = createHooks<{ step: Handler }>();
   for (let index = 0; index < hookCount; index += 1) hooks.hook("step", look);
-  return { name: "hookable, no guarantees", run: async () => hooks.callHook("step", request) };
+  return {
+    name: "hookable, no guarantees",
+    run: async () => {
+      await hooks.callHook("step", request);
+    },
+  };
 }
 
 /** In-process chains that change nothing, against the same guarantees made the obvious way, and against none. */

@@ -83,15 +83,24 @@ export const deadlineCases: readonly Case[] = casesOf(
       setTimeout(gate.open, 5);
       equal(outcomesOf(await decision), ["a: continue"]);
     },
-    "a-hook-that-hangs-is-skipped-at-its-deadline": async () => {
-      const manager = await managerOf(
-        { hanging, next: { beforeTool: () => ({ action: "deny_tool" }) } },
-        { timeouts: { interceptorMs: 5 } },
-      );
-      const decision = await manager.beforeTool(toolCall());
-      equal(outcomesOf(decision), ["hanging: timeout", "next: deny_tool"]);
-      equal(decision.trace.records[0]?.failed_open, true);
+    "a-hook-that-hangs-is-cut-at-its-deadline": async () => {
+      const decision = await (await managerOf({ hanging }, { timeouts: { interceptorMs: 5 } })).beforeTool(toolCall());
+      equal(outcomesOf(decision), ["hanging: timeout"]);
       ok((decision.trace.records[0]?.ms ?? 0) >= 4, "the deadline came too early");
+    },
+    "a-hook-that-hangs-is-skipped": async () => {
+      const clock = createClock();
+      const hangs: Hook = {
+        beforeTool() {
+          clock.nowMs += 100;
+          return new Promise<never>(() => {});
+        },
+      };
+      const next: Hook = { beforeTool: () => ({ action: "deny_tool" }) };
+      const manager = await managerOf({ hangs, next }, { timeouts: { interceptorMs: 100 }, now: clock.now });
+      const decision = await manager.beforeTool(toolCall());
+      equal(outcomesOf(decision), ["hangs: timeout", "next: deny_tool"]);
+      equal([decision.trace.records[0]?.failed_open, decision.trace.records[0]?.ms], [true, 100]);
     },
     "each-hook-of-a-chain-has-the-whole-deadline": async () => {
       const { clock, remaining, manager } = await measuring();

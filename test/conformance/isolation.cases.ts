@@ -100,15 +100,17 @@ export const isolationCases: readonly Case[] = casesOf(
     },
     "a-hook-that-answers-after-its-deadline-changes-nothing": async () => {
       const gate = createGate();
+      let nowMs = 0;
       const late: Hook = {
         async beforeTool(call) {
+          nowMs += 100;
           await gate.promise;
           at(call, "arguments", "map")["x"] = 99;
           return { action: "modify", call };
         },
       };
       const far = remoteHook(["before_tool"], () => null);
-      const manager = await managerOf({ late, far: far.port }, { timeouts: { interceptorMs: 5 } });
+      const manager = await managerOf({ late, far: far.port }, { timeouts: { interceptorMs: 100 }, now: () => nowMs });
       const decision = await manager.beforeTool(toolCall(DEEP));
       gate.open();
       await gate.promise;

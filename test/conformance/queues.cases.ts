@@ -98,9 +98,15 @@ export const queueCases: readonly Case[] = casesOf(
       );
     },
     "an-observer-that-hangs-is-cut-at-its-deadline": async () => {
-      let told = 0;
-      const observer: Hook = { onEvent: () => ((told += 1) === 1 ? new Promise<never>(() => {}) : undefined) };
-      const manager = await managerOf({ observer }, { timeouts: { observerMs: 5 } });
+      let nowMs = 0;
+      const observer: Hook = {
+        onEvent({ Kind }) {
+          if (Kind !== "a") return undefined;
+          nowMs += 100;
+          return new Promise<never>(() => {});
+        },
+      };
+      const manager = await managerOf({ observer }, { timeouts: { observerMs: 100 }, now: () => nowMs });
       manager.emit({ Kind: "a" });
       manager.emit({ Kind: "b" });
       await manager.flush(FLUSH_MS);
