@@ -135,3 +135,18 @@ export {
   type Refusal,
   type RpcMethod,
 } from "./gateway/index.ts";
+export {
+  createHookEndpoint,
+  createMemoryReplayStore,
+  createRemoteKeySet,
+  type EndpointKeys,
+  type EndpointSecret,
+  type HookEndpoint,
+  type HookEndpointOptions,
+  type MemoryReplayStoreOptions,
+  type RemoteKeySet,
+  type RemoteKeySetOptions,
+  type ReplayStore,
+  type RequestContext,
+  type SignatureScheme,
+} from "./endpoint/index.ts";

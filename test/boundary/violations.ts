@@ -191,6 +191,7 @@ const forbidden: readonly (readonly [folder: string, imported: string])[] = [
   ["transport", "../../adapters/node/planted.ts"],
   ["endpoint", "../transport/index.ts"],
   ["endpoint", "../jcli/index.ts"],
+  ["endpoint", "../picoclaw/manager.ts"],
   ["endpoint", "hono"],
   ["client", "../gateway/index.ts"],
   ["client", "../picoclaw/index.ts"],

@@ -6,10 +6,14 @@ import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
-import { endpointCases } from "./endpoint.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
+import { endpointCases } from "./endpoint.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
 import { eventCases } from "./events.cases.ts";
+import { authCases, originCases } from "./gateway-access.cases.ts";
+import { bodyCases } from "./gateway-body.cases.ts";
+import { limitCases, pageCases } from "./gateway-limit.cases.ts";
+import { batchCases, messageCases } from "./gateway.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -17,10 +21,6 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
-import { batchCases, messageCases } from "./gateway.cases.ts";
-import { authCases, originCases } from "./gateway-access.cases.ts";
-import { bodyCases } from "./gateway-body.cases.ts";
-import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
@@ -80,6 +80,7 @@ export const cases: readonly Case[] = [
   ...tornDownCases,
   ...trustCases,
   ...dialectCases,
+  ...signingCases,
   ...messageCases,
   ...batchCases,
   ...bodyCases,
@@ -90,4 +91,15 @@ export const cases: readonly Case[] = [
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
+  ...httpCases,
+  ...httpReplyCases,
+  ...httpRetryCases,
+  ...httpHelloCases,
+  ...httpLimitCases,
+  ...httpEventCases,
+  ...httpUrlCases,
+  ...endpointCases,
+  ...endpointLifeCases,
+  ...trustCases,
+  ...dialectCases,
 ];
