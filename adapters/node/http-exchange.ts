@@ -14,7 +14,11 @@ import { createGuardedAgent, type GuardedAgentOptions, isUnsent } from "./guarde
  * something imports `node:http`, and ignores an abort while connecting. Redirects are not followed, nothing is decoded.
  */
 export function createHttpExchange(options: GuardedAgentOptions = {}): HttpExchange {
-  const agent = createGuardedAgent(options);
+  return createAgentExchange(createGuardedAgent(options));
+}
+
+/** Carries requests out with an agent, which closes with it. */
+export function createAgentExchange(agent: Agent): HttpExchange {
   return {
     send: (request) => send(agent, request),
     async close() {

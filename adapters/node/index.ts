@@ -3,6 +3,8 @@
  * @module
  */
 
+export { createGuardedFetch } from "./agent-fetch.ts";
+export { hashBody } from "./body-hash.ts";
 export { type ChildProcessOptions, createSpawn } from "./child-process.ts";
 export { createNodeFetch, createNodeGatewayClient, type NodeFetch, type NodeGatewayClientOptions } from "./client.ts";
 export { nodeCrypto } from "./crypto.ts";
@@ -12,6 +14,9 @@ export {
   serveEndpoint,
   type ServeEndpointOptions,
 } from "./serve-endpoint.ts";
+export type { GuardedAgentOptions, ResolveName } from "./guarded-agent.ts";
+export { connectHook, nodeHookPorts } from "./hook-ports.ts";
+export { createHttpExchange } from "./http-exchange.ts";
 export { type GatewayListener, serveGateway, type ServeGatewayOptions, type ServeTimeouts } from "./serve.ts";
 export { serveStdio, type ServeStdioOptions } from "./stdio.ts";
 export {
@@ -123,6 +128,7 @@ export {
   type GatewayResponse,
   type GatewayClientOptions,
   type GatewayClientTimeouts,
+  type GatewayClientSigning,
   type GatewayFailurePolicy,
   type Authenticator,
   type AuthRequest,
@@ -141,5 +147,15 @@ export {
   answerRefusal,
   type Refusal,
   type RpcMethod,
+  createGatewayAuth,
+  type CreateGatewayAuthOptions,
+  createGatewayFromConfig,
+  type GatewayFromConfigOptions,
+  createJwtAuthenticator,
+  createSignatureAuthenticator,
+  type HostAuthOptions,
+  type JwtIssuer,
+  type RequestProof,
+  type SigningHost,
 } from "../../src/index.ts";
 export { sha256 } from "./sha256.ts";

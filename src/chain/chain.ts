@@ -41,6 +41,11 @@ export interface ChainRules<P extends object, V, H extends ChainHook<P> = ChainH
 export interface ChainOptions {
   /** The host's own signal; when it aborts the chain ends at once. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What the whole chain may take, in milliseconds. A hook gets no more than is left of it; one for which nothing is left
+   * is not called, and gives no verdict. @default no bound beside the hooks' own deadlines
+   */
+  readonly timeoutMs?: number | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
 }
@@ -68,7 +73,7 @@ const monotonic = (): number => performance.now();
 export async function runChain<P extends object, V, H extends ChainHook<P>>(
   hooks: readonly H[],
   input: Current<P>,
-  { rules, signal, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
+  { rules, signal, timeoutMs = Infinity, now = monotonic }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
 ): Promise<ChainOutcome<P, V>> {
   const deadline = new Deadline(now, signal);
   const records: HookRecord[] = [];
@@ -81,9 +86,10 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
   });
   try {
     let startedAtMs = now();
+    const endAtMs = startedAtMs + timeoutMs;
     for (const hook of hooks) {
       if (deadline.aborted) return end(true);
-      const scope = new CallScope(startedAtMs + hook.timeoutMs, now);
+      const scope = new CallScope(Math.min(startedAtMs + hook.timeoutMs, endAtMs), now);
       const step = { hook, current, rules, deadline, scope, startedAtMs, now };
       // A synchronous hook is settled without a promise of its own.
       let judged = callHook(step);
@@ -116,8 +122,7 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
 }
 
 interface Timing {
-  readonly hook: { readonly timeoutMs: number };
-  readonly startedAtMs: number;
+  readonly scope: CallScope;
   readonly now: () => number;
 }
 
@@ -126,7 +131,7 @@ interface Step<P extends object, V, H extends ChainHook<P>> extends Timing {
   readonly current: Current<P>;
   readonly rules: ChainRules<P, V, H>;
   readonly deadline: Deadline;
-  readonly scope: CallScope;
+  readonly startedAtMs: number;
 }
 
 type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
@@ -135,6 +140,8 @@ function callHook<P extends object, V, H extends ChainHook<P>>(
   step: Step<P, V, H>,
 ): Judged<P, V> | Promise<Judged<P, V>> {
   const { hook, current, deadline, scope } = step;
+  if (scope.deadlineAtMs <= step.startedAtMs)
+    return toNoVerdict(new HookCallError("timeout", "no time was left for it"));
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);
@@ -149,8 +156,8 @@ function callHook<P extends object, V, H extends ChainHook<P>>(
 }
 
 /** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
-function isLate({ hook, startedAtMs, now }: Timing): boolean {
-  return now() - startedAtMs >= hook.timeoutMs;
+function isLate({ scope, now }: Timing): boolean {
+  return now() >= scope.deadlineAtMs;
 }
 
 function toFailure(error: unknown, timing: Timing): NoVerdict {

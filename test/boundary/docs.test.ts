@@ -26,6 +26,7 @@ const UNITLESS: ReadonlySet<string> = new Set([
   "burst",
   "concurrency",
   "depth",
+  "retry",
 ]);
 
 /** Each export without a comment and each number without a unit, with its line. */

@@ -101,7 +101,7 @@ export const dialectCases: readonly Case[] = [
       action: "deny_tool",
       reason: "no",
     });
-    const result = { for_llm: "done", is_error: false };
+    const result = { for_llm: "done", is_error: false, silent: false, async: false };
     equal(await before({ decision: { action: "respond" }, hook_result: result }), {
       ...same,
       action: "respond",
