@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Encode, exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
 import { HookCallError, HookgateError } from "../errors.ts";
 import { nearestName } from "../nearest.ts";
