@@ -7,7 +7,6 @@ import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
-import { endpointVectorCases } from "./endpoint-vectors.cases.ts";
 import { endpointCases } from "./endpoint.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
 import { eventCases } from "./events.cases.ts";
@@ -87,7 +86,6 @@ export const cases: readonly Case[] = [
   ...httpUrlCases,
   ...endpointCases,
   ...endpointLifeCases,
-  ...endpointVectorCases,
   ...trustCases,
   ...dialectCases,
 ];
