@@ -87,14 +87,20 @@ export async function createManagerFromConfig(
 ): Promise<StartedManager> {
   assertReachable(config, options);
   const { defaults } = config.hooks;
-  const { log, now } = options;
+  const { log, now, platform } = options;
   const timeouts = {
     observerMs: defaults.observer_timeout_ms ?? 0,
     interceptorMs: defaults.interceptor_timeout_ms ?? 0,
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const manager = new HookManager({ timeouts, log, now, currentRequest: options.platform?.currentRequest });
+  const manager = new HookManager({
+    timeouts,
+    log,
+    now,
+    currentRequest: platform?.currentRequest,
+    waitUntil: platform?.waitUntil,
+  });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);

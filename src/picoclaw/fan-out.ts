@@ -15,6 +15,8 @@ export interface EventQueueOptions {
   readonly now?: (() => number) | undefined;
   /** The request that is under way, where none may wait for another. @default one queue takes the events of all */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Keeps a delivery alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 /** Events that are delivered one after the other. */
@@ -61,7 +63,9 @@ export class EventQueue {
       return;
     }
     lane.waiting.push(event);
-    lane.running ??= this.#deliver(lane);
+    if (lane.running !== undefined) return;
+    lane.running = this.#deliver(lane);
+    this.#options.waitUntil?.(lane.running);
   }
 
   /** Resolves when nothing waits, of the request that is under way where each has a queue of its own. */

@@ -57,6 +57,8 @@ export interface HookManagerOptions {
    * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
    */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
@@ -83,7 +85,7 @@ export class HookManager implements HookHost {
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
-    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest } = options;
+    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil } = options;
     this.#timeouts = {
       observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
       interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
@@ -92,7 +94,7 @@ export class HookManager implements HookHost {
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
-    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
+    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
     const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
