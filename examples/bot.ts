@@ -104,7 +104,7 @@ function connect(): HookHost {
     });
   } catch (error) {
     console.error(`HOOKGATE_URL or HOOKGATE_TOKEN: ${error instanceof Error ? error.message : String(error)}`);
-    process.exit(1);
+    return process.exit(1);
   }
 }
 

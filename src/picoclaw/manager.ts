@@ -18,6 +18,8 @@ import type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -67,6 +69,12 @@ export interface MountOptions extends TrustOptions {
   readonly name: string;
   /** Lower runs first, inside the hook's group. @default 0 */
   readonly priority?: number;
+}
+
+/** Options of {@link HookManager.checkTool}. */
+export interface CheckToolOptions extends HostCallOptions {
+  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
+  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
 }
 
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
@@ -170,11 +178,13 @@ export class HookManager implements HookHost {
     return toApprovalDecision(await this.#run(this.#chain("approve_tool"), current, call));
   }
 
-  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+  async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
     const hooks = this.#chain("before_tool");
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
-    const decision = { ...toToolDecision(outcome), call: outcome.current.value };
+    const before = { ...toToolDecision(outcome), call: outcome.current.value };
+    const goesOn = before.action === "continue" && options?.beforeApproval !== undefined;
+    const decision: ToolCallDecision = goesOn ? await options.beforeApproval(before) : before;
     const responder = hooks.find(({ name }) => name === outcome.halt?.hook);
     const needsApproval =
       decision.action === "continue" ||
@@ -182,6 +192,15 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
     return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs }));
+  }
+
+  /** There are no YAML hooks here: nothing is changed, whatever the event. */
+  async run(_context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    if (options?.signal?.aborted === true) {
+      throw new HookgateError("ERR_ABORTED", "the host aborted the call", { cause: options.signal.reason });
+    }
+    return { result: {}, halted: false, trace: { id: crypto.randomUUID(), records: [] } };
   }
 
   emit(event: HostEvent): void {

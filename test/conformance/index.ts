@@ -6,6 +6,7 @@ import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
+import { compositeCases } from "./composite.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
@@ -48,6 +49,7 @@ import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
+import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
@@ -74,6 +76,7 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...turnLifecycleCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
@@ -92,6 +95,7 @@ export const cases: readonly Case[] = [
   ...tornDownCases,
   ...trustCases,
   ...dialectCases,
+  ...compositeCases,
   ...jcliTextCases,
   ...jcliEventCases,
   ...jcliChainCases,

@@ -67,7 +67,7 @@ const WRONG: readonly [
     "unknown-type",
     lines("stop:", "  - type: bsh", "    command: a"),
     [],
-    ['f:2:11 stop[0].type: unknown type, got "bsh"; did you mean "bash"? (expected one of: bash, llm)'],
+    ['f:2:11 stop[0].type: unknown type, got "bsh"; did you mean "bash"? (expected one of: bash, llm, http)'],
   ],
   [
     "wrong-types",

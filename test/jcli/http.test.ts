@@ -27,11 +27,13 @@ const guard = defineHook({
 
 let listener: EndpointListener;
 let url = "";
+// The endpoint's URL is a part of what is signed, and known once it listens.
+let answer: (request: Request) => Promise<Response> = () => Promise.reject(new Error("not yet"));
 
 beforeAll(async () => {
   // The endpoint's URL is a part of what is signed, and known once it listens.
-  let answer: (request: Request) => Promise<Response> = () => Promise.reject(new Error("not yet"));
-  const endpoint = { fetch: (request: Request) => answer(request), answer: (request: Request) => answer(request) };
+  let answer: ((request: Request) => Promise<Response>) | undefined;
+  const endpoint = { fetch: (request: Request) => answer!(request), answer: (request: Request) => answer!(request) };
   listener = await serveEndpoint({ ...endpoint, ready: () => Promise.resolve() }, { port: 0 });
   url = `${listener.url}/hook`;
   const options = { name: "guard", url, gateway: "hookgate", secret: SECRET };
