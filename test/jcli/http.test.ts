@@ -31,9 +31,7 @@ let url = "";
 let answer: (request: Request) => Promise<Response> = () => Promise.reject(new Error("not yet"));
 
 beforeAll(async () => {
-  // The endpoint's URL is a part of what is signed, and known once it listens.
-  let answer: ((request: Request) => Promise<Response>) | undefined;
-  const endpoint = { fetch: (request: Request) => answer!(request), answer: (request: Request) => answer!(request) };
+  const endpoint = { fetch: (request: Request) => answer(request), answer: (request: Request) => answer(request) };
   listener = await serveEndpoint({ ...endpoint, ready: () => Promise.resolve() }, { port: 0 });
   url = `${listener.url}/hook`;
   const options = { name: "guard", url, gateway: "hookgate", secret: SECRET };
