@@ -15,6 +15,8 @@ import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
 import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
+import { hostJwtCases } from "./host-jwt.cases.ts";
+import { callerTimeoutCases, gatewayKeyCases, hostSignatureCases } from "./host-signature.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -74,6 +76,10 @@ export const cases: readonly Case[] = [
   ...bodyCases,
   ...authCases,
   ...originCases,
+  ...hostJwtCases,
+  ...hostSignatureCases,
+  ...gatewayKeyCases,
+  ...callerTimeoutCases,
   ...limitCases,
   ...pageCases,
   ...noAnswerCases,
