@@ -5,6 +5,7 @@ import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
+import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
@@ -76,6 +77,8 @@ export const cases: readonly Case[] = [
   ...bodyCases,
   ...authCases,
   ...originCases,
+  ...configRemoteCases,
+  ...rotationCases,
   ...hostJwtCases,
   ...hostSignatureCases,
   ...gatewayKeyCases,
