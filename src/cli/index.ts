@@ -22,6 +22,7 @@ export type {
   ProbeOptions,
   ProbeStep,
   ServeOptions,
+  StdioServing,
   StopSignal,
   WriteFileOptions,
 } from "./host.ts";
