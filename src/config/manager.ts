@@ -17,11 +17,15 @@ import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
 import { toOperation, toPolicies } from "./operation.ts";
+import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
 import type { BuiltinConfig, ConfigFile } from "./schema.ts";
+
+/** A config, and where it is known which of its strings hold a value of the environment. */
+type LoadedConfig = ConfigFile & Partial<Pick<Config, "fromEnvironment">>;
 
 /** Options of {@link createManagerFromConfig}. */
 export interface ManagerFromConfigOptions extends HookPorts {
@@ -36,6 +40,8 @@ export interface ManagerFromConfigOptions extends HookPorts {
    * call, as a runtime needs where nothing may be sent outside of a request. @default true
    */
   readonly waitForHooks?: boolean | undefined;
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 /** How one hook came up. */
@@ -80,12 +86,12 @@ interface Loaded {
  *   refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
-  config: ConfigFile,
+  config: LoadedConfig,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
   assertReachable(config, options);
   const { defaults } = config.hooks;
-  const { log, now } = options;
+  const { log, now, platform } = options;
   const budgets = {
     interceptorMs: defaults.interceptor_budget_ms ?? 0,
     approvalMs: defaults.approval_budget_ms ?? 0,
@@ -96,9 +102,15 @@ export async function createManagerFromConfig(
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const { currentRequest } = options.platform ?? {};
-  const policies = toPolicies(defaults);
-  const manager = new HookManager({ timeouts, budgets, policies, log, now, currentRequest });
+  const manager = new HookManager({
+    timeouts,
+    budgets,
+    policies: toPolicies(defaults),
+    log,
+    now,
+    currentRequest: platform?.currentRequest,
+    waitUntil: platform?.waitUntil,
+  });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);
@@ -145,7 +157,7 @@ function loadable<E extends { readonly enabled: boolean }>(
 }
 
 /** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
-async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
+async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
@@ -166,7 +178,7 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
 }
 
 interface LoadOptions extends ManagerFromConfigOptions {
-  readonly config: ConfigFile;
+  readonly config: LoadedConfig;
 }
 
 function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOptions): Loaded {
@@ -229,11 +241,14 @@ async function openTransport(name: string, entry: ProcessConfig, options: LoadOp
 function openStdio(
   name: string,
   { command, dir, env, intercept, observe, dialect, max_message_bytes: maxMessageBytes }: StdioConfig,
-  { spawn, log, now, baseDir = "." }: ManagerFromConfigOptions & { readonly spawn: CreateSpawn },
+  { spawn, log, now, baseDir = ".", config }: LoadOptions & { readonly spawn: CreateSpawn },
 ): Transport {
+  const hasSecretName = [["command", 0], ["dir"]].some(
+    (at) => config.fromEnvironment?.has(formatPath(["hooks", "processes", name, ...at])) === true,
+  );
   return createStdioTransport({
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    spawn: spawn({ command, env, hasSecretName, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
     greeting: createGreeting({ name, points: new Set(intercept), observes: observe.length > 0, dialect }),
     log,
     now,

@@ -60,7 +60,7 @@ export function toToolCheck(decision: ToolCallDecision, end: ApprovalEnd | undef
   const { approval, abortsTurn } = end;
   const trace = { id: decision.trace.id, records: [...decision.trace.records, ...approval.trace.records] };
   // What else an approver said comes along, but never in the place of what before_tool decided.
-  const { approved, reason: why, result: _, ...said } = approval;
+  const { approved, reason: why, result: _, system_message: _shown, retry_feedback: _told, ...said } = approval;
   const reason = approved ? decision.reason : why;
   if (abortsTurn) {
     const { result: _unused, ...call } = decision;

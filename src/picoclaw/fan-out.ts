@@ -16,6 +16,8 @@ export interface EventQueueOptions {
   readonly now?: (() => number) | undefined;
   /** The request that is under way, where none may wait for another. @default one queue takes the events of all */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Keeps a delivery alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 const rules: ChainRules<HookEvent, never> = { point: "event", judge: () => ({ outcome: "observed" }) };
@@ -33,10 +35,10 @@ export class EventQueue {
   #deliveredCount = 0;
 
   constructor(observer: Observer, options: EventQueueOptions) {
-    const { maxQueuedEvents: maxWaiting, currentRequest } = options;
+    const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = options;
     this.#observer = observer;
     this.#options = options;
-    this.#queue = new BoundedQueue({ maxWaiting, currentRequest, run: (event) => this.#deliver(event) });
+    this.#queue = new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (event) => this.#deliver(event) });
   }
 
   /** How many events were delivered, dropped because the queue was full, and not handed on. */

@@ -35,6 +35,7 @@ export {
   type HostEvent,
   OBSERVE_ALL,
 } from "./event.ts";
+export { type CompositeHostParts, createCompositeHost } from "./composite.ts";
 export { createHookHandler, type HandlerContext, type HookHandler, type HookHandlerOptions } from "./handler.ts";
 export {
   type AbortReply,
@@ -54,6 +55,8 @@ export type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -71,7 +74,7 @@ export {
   type HookTimeouts,
   INTERCEPTOR_BUDGET_MS,
 } from "./limits.ts";
-export { HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
+export { type CheckToolOptions, HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
 export {
@@ -103,5 +106,18 @@ export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
-export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";
+export { createTurn, runTurn, Turn } from "./turn.ts";
+export {
+  type CompactKind,
+  type CompactOptions,
+  type CompactStep,
+  type ConversationOptions,
+  endSession,
+  type SessionOptions,
+  startSession,
+  type StopStep,
+  type UserStep,
+  withContext,
+} from "./turn-message.ts";
+export { TurnAbortedError, type TurnOptions, type TurnStage, type TurnStatus } from "./turn-state.ts";
 export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";

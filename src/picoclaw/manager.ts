@@ -13,13 +13,16 @@ import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { PointHooks } from "./chain-hook.ts";
-import { type HookEvent, type HostEvent, toDocumentedKind } from "./event.ts";
+import { copyEvent } from "./event-copy.ts";
+import type { HostEvent } from "./event.ts";
 import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
 import type { Hook } from "./hook.ts";
 import type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -29,7 +32,7 @@ import type {
 import { type HookBudgets, type HookLimits, type HookPolicies, type HookTimeouts, toLimits } from "./limits.ts";
 import { createLocalPort } from "./local.ts";
 import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
-import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
+import { toLlmRequest, toLlmResponse, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
 import { assertOperable, type OperationOptions } from "./operation.ts";
 import { PointChain } from "./point-chain.ts";
@@ -58,6 +61,8 @@ export interface HookManagerOptions {
   readonly currentRequest?: (() => object | undefined) | undefined;
   /** Told what a detached hook would have done, after the verdict. It must not throw. @default nobody */
   readonly onDetached?: ((record: HookRecord, payload: Origin) => void) | undefined;
+  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
@@ -66,6 +71,12 @@ export interface MountOptions extends TrustOptions, OperationOptions {
   readonly name: string;
   /** Lower runs first, inside the hook's group. @default 0 */
   readonly priority?: number;
+}
+
+/** Options of {@link HookManager.checkTool}. */
+export interface CheckToolOptions extends HostCallOptions {
+  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
+  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
 }
 
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
@@ -85,13 +96,13 @@ export class HookManager implements HookHost {
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
-    const { maxQueuedEvents = 64, log = silentLog, now, currentRequest, onDetached } = options;
+    const { maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil, onDetached } = options;
     this.#limits = toLimits(options);
     this.#onDetached = onDetached;
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
-    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
+    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
     const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
@@ -169,11 +180,13 @@ export class HookManager implements HookHost {
     return (await this.#approve(request, options)).approval;
   }
 
-  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+  async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
     const hooks = this.#chain("before_tool").all;
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
-    const decision = { ...toToolDecision(outcome), call: outcome.current.value };
+    const before = { ...toToolDecision(outcome), call: outcome.current.value };
+    const goesOn = before.action === "continue" && options?.beforeApproval !== undefined;
+    const decision: ToolCallDecision = goesOn ? await options.beforeApproval(before) : before;
     const responder = hooks.find(({ name }) => name === outcome.halt?.hook);
     const needsApproval =
       decision.action === "continue" ||
@@ -183,12 +196,21 @@ export class HookManager implements HookHost {
     return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs }));
   }
 
+  /** There are no YAML hooks here: nothing is changed, whatever the event. */
+  async run(_context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    if (options?.signal?.aborted === true) {
+      throw new HookgateError("ERR_ABORTED", "the host aborted the call", { cause: options.signal.reason });
+    }
+    return { result: {}, halted: false, trace: { id: crypto.randomUUID(), records: [] } };
+  }
+
   emit(event: HostEvent): void {
     if (this.#closed) return;
     const observers = Array.from(this.#mounted.values(), (hook) => hook.events).filter((queue) => queue !== undefined);
     if (observers.length === 0) return;
     // Observers are told later, when the host may have gone on changing its objects.
-    const copy = this.#toEvent(event);
+    const copy = copyEvent(event, this.#log);
     if (copy !== undefined) for (const queue of observers) queue.push(copy);
   }
 
@@ -213,7 +235,7 @@ export class HookManager implements HookHost {
 
   #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
     const { name, priority } = options;
-    const { maxQueuedEvents: maxWaiting, currentRequest } = this.#queueOptions;
+    const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = this.#queueOptions;
     const trust = toTrust(port.source, options.readOnly === true ? { ...options, grants: [] } : options);
     const hooks = new PointHooks({ name, port, trust, operation: options, defaults: this.#limits, now: this.#now });
     const observer: Observer | undefined = port.observes && {
@@ -231,7 +253,7 @@ export class HookManager implements HookHost {
       hooks,
       operation: options,
       events: observer && new EventQueue(observer, this.#queueOptions),
-      later: new BoundedQueue({ maxWaiting, currentRequest, run: (work) => work() }),
+      later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work() }),
       log: this.#log,
     });
   }
@@ -311,33 +333,12 @@ export class HookManager implements HookHost {
     this.#log.warn("detached hook is too slow; calls dropped", { hook: hook.name, dropped });
   }
 
-  #toEvent(event: HostEvent): Current<HookEvent> | undefined {
-    let kind: string | undefined;
-    try {
-      const { Kind, Time, Meta, Payload } = event;
-      kind = Kind;
-      const copy = structuredClone({ Meta, Payload });
-      return new Current<HookEvent>({
-        Kind: toDocumentedKind(Kind),
-        Time: Time ?? new Date().toISOString(),
-        Meta: toMeta(copy.Meta),
-        ...(Payload === undefined ? {} : { Payload: copy.Payload }),
-      });
-    } catch {
-      this.#log.warn("event dropped: it cannot be copied", { kind });
-      return undefined;
-    }
-  }
-
   #reportForeign(hook: string, keys: readonly string[]): void {
     if (this.#foreignReported.has(hook)) return;
     this.#foreignReported.add(hook);
     this.#log.warn(
-      'the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that',
-      {
-        hook,
-        keys: keys.join(", ").slice(0, 200),
-      },
+      'the reply has keys that are not read: of another dialect ("dialect": "picoclaw-docs" in the config), or in another letter case; docs/protocol.md has the right ones',
+      { hook, keys: keys.join(", ").slice(0, 200) },
     );
   }
 }

@@ -6,6 +6,8 @@ export interface BoundedQueueOptions<T> {
   readonly run: (item: T) => Promise<void>;
   /** The request that is under way, where none may wait for another. @default one queue takes the items of all */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Keeps the work alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 interface Lane<T> {
@@ -41,7 +43,10 @@ export class BoundedQueue<T> {
       return false;
     }
     lane.waiting.push(item);
-    lane.running ??= this.#work(lane);
+    if (lane.running === undefined) {
+      lane.running = this.#work(lane);
+      this.#options.waitUntil?.(lane.running);
+    }
     return true;
   }
 

@@ -80,16 +80,16 @@ export function createApprovalRules(
     judge(reply, _current, hook): Judgement<ToolApproval, ApprovalHalt> {
       const fields = reply === undefined || reply === null ? {} : toFields(reply, "the result");
       const approved = fields["approved"];
+      if (typeof approved !== "boolean" && approved !== undefined && approved !== null) {
+        throw new HookCallError("bad_result", `approved: expected a boolean, got ${typeof approved}`);
+      }
+      const reason = readString(fields["reason"], "reason");
       if (approved === true) {
         hook.cache?.commit(reply);
         return { outcome: "approved" };
       }
-      if (approved !== false && approved !== undefined && approved !== null) {
-        throw new HookCallError("bad_result", `approved: expected a boolean, got ${typeof approved}`);
-      }
       const foreign = foreignKeys(fields, EXPECTED);
       if (foreign !== undefined) onForeignKeys(hook.name, foreign);
-      const reason = readString(fields["reason"], "reason");
       hook.cache?.commit(reply);
       // How long this gateway may use the reply again is not for its own caller.
       const { cache: _, ...said } = fields;
@@ -212,7 +212,7 @@ function isAllowed(action: string, { actions }: InterceptorSpec): action is Hook
   return actions.has(action);
 }
 
-/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Dialects". */
+/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Over stdio". */
 const FOREIGN = ["allow", "decision", "hook_result", "args"];
 const EXPECTED = ["action", "approved", "reason", "request", "response", "call", "result"];
 

@@ -5,12 +5,14 @@ import { benchGateway } from "./gateway.ts";
 import { benchPolicy } from "./policy.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
+import { benchWorker } from "./worker.ts";
 
 /** Every comparison by name; each is made in one run with its peers. */
 const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = {
   chain: benchChain,
   jcli: benchJcli,
   stdio: benchStdio,
+  worker: benchWorker,
   gateway: benchGateway,
   policy: benchPolicy,
 };

@@ -7,6 +7,8 @@ import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
+import { compositeCases } from "./composite.cases.ts";
+import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
@@ -17,6 +19,8 @@ import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
 import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
+import { hostJwtCases } from "./host-jwt.cases.ts";
+import { callerTimeoutCases, gatewayKeyCases, hostSignatureCases } from "./host-signature.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -50,6 +54,7 @@ import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
+import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
@@ -82,6 +87,7 @@ export const cases: readonly Case[] = [
   ...auditCases,
   ...cacheCases,
   ...concurrencyCases,
+  ...turnLifecycleCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
@@ -100,6 +106,7 @@ export const cases: readonly Case[] = [
   ...tornDownCases,
   ...trustCases,
   ...dialectCases,
+  ...compositeCases,
   ...jcliTextCases,
   ...jcliEventCases,
   ...jcliChainCases,
@@ -113,20 +120,15 @@ export const cases: readonly Case[] = [
   ...bodyCases,
   ...authCases,
   ...originCases,
+  ...configRemoteCases,
+  ...rotationCases,
+  ...hostJwtCases,
+  ...hostSignatureCases,
+  ...gatewayKeyCases,
+  ...callerTimeoutCases,
   ...limitCases,
   ...pageCases,
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
-  ...httpCases,
-  ...httpReplyCases,
-  ...httpRetryCases,
-  ...httpHelloCases,
-  ...httpLimitCases,
-  ...httpEventCases,
-  ...httpUrlCases,
-  ...endpointCases,
-  ...endpointLifeCases,
-  ...trustCases,
-  ...dialectCases,
 ];
