@@ -1,6 +1,6 @@
 import type { GatewayConfig, StartedHook, StartedManager } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { createGatewayFromConfig, type Gateway } from "../gateway/index.ts";
+import { assertBindable, createGatewayFromConfig, type Gateway } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -58,13 +58,14 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   const { config } = loaded;
   const gatewayConfig = config.gateway;
   const address = { hostname: args.get("host") ?? gatewayConfig.host, port: port ?? gatewayConfig.port };
+  // Before any hook is started: what is refused anyway should not have run a program.
+  assertBindable(address.hostname, { hasAuth: Object.values(gatewayConfig.auth).some((ways) => ways.length > 0) });
   const stop = listenForStop(host);
   try {
     const made = await startHooks(loaded, { host, log });
     try {
       assertRequired(made.started);
       const gateway = await toGateway(made, gatewayConfig, { host, log });
-      gateway.assertBindable(address.hostname);
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
       host.stdout.write(greet(listener.url, { loaded, started: made.started, host }));

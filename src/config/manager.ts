@@ -14,6 +14,7 @@ import {
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
+import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
@@ -78,7 +79,7 @@ interface Loaded {
  *   refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
-  config: ConfigFile,
+  config: ReadConfig,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
   assertReachable(config, options);
@@ -137,7 +138,7 @@ function loadable<E extends { readonly enabled: boolean }>(
 }
 
 /** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
-async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
+async function loadHooks(config: ReadConfig, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
@@ -157,8 +158,10 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
   return loaded;
 }
 
+type ReadConfig = ConfigFile & Partial<Pick<Config, "fromEnvironment">>;
+
 interface LoadOptions extends ManagerFromConfigOptions {
-  readonly config: ConfigFile;
+  readonly config: ReadConfig;
 }
 
 function loadBuiltin(name: string, { config: own, priority }: BuiltinConfig, options: LoadOptions): Loaded {
@@ -211,11 +214,14 @@ async function openTransport(name: string, entry: ProcessConfig, options: LoadOp
 function openStdio(
   name: string,
   { command, dir, env, intercept, observe, dialect, max_message_bytes: maxMessageBytes }: StdioConfig,
-  { spawn, log, now, baseDir = "." }: ManagerFromConfigOptions & { readonly spawn: CreateSpawn },
+  { spawn, log, now, config, baseDir = "." }: LoadOptions & { readonly spawn: CreateSpawn },
 ): Transport {
+  const hasSecretName = [["command", 0], ["dir"]].some(
+    (at) => config.fromEnvironment?.has(formatPath(["hooks", "processes", name, ...at])) === true,
+  );
   return createStdioTransport({
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    spawn: spawn({ command, env, hasSecretName, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
     greeting: createGreeting({ name, points: new Set(intercept), observes: observe.length > 0, dialect }),
     log,
     now,

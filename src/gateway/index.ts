@@ -6,7 +6,7 @@ export {
   type GatewayFromConfigOptions,
 } from "./from-config.ts";
 export { createGateway, type Gateway, type GatewayAuth, type GatewayLimits, type GatewayOptions } from "./gateway.ts";
-export { isLoopback, type PeerInfo } from "./origin.ts";
+export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export type { GatewayHook } from "./pages.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
 export type { RpcMethod } from "./rpc.ts";

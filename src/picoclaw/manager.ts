@@ -284,11 +284,8 @@ export class HookManager implements HookHost {
     if (this.#foreignReported.has(hook)) return;
     this.#foreignReported.add(hook);
     this.#log.warn(
-      'the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that',
-      {
-        hook,
-        keys: keys.join(", ").slice(0, 200),
-      },
+      "the reply has keys that are not read: of another dialect, or in another letter case; the right ones are in docs/protocol.md",
+      { hook, keys: keys.join(", ").slice(0, 200) },
     );
   }
 }

@@ -77,7 +77,6 @@ export function toToolResult(result: Partial<ToolResult> | null | undefined): To
 
 /** A field that a hook has changed, with the keys that are always present on the wire. */
 export function toChangedField(field: ChangeableField, value: unknown): unknown {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the field's schema has accepted the value
   const { response, result, tools } = { [field]: value } as Partial<LlmResponse & ToolOutcome & LlmRequest>;
   if (response !== undefined) return toModelResponse(response);
   if (result !== undefined) return toToolResult(result);
