@@ -25,6 +25,7 @@ export type {
   ProbeOptions,
   ProbeStep,
   ServeOptions,
+  StdioServing,
   StopSignal,
   WriteFileOptions,
 } from "./host.ts";

@@ -1,5 +1,6 @@
 import type { Log } from "../log.ts";
 import {
+  assertOperable,
   type BuiltinRegistry,
   createEventFilter,
   createGreeting,
@@ -9,11 +10,13 @@ import {
   HookManager,
   type HookPoint,
   type HookPort,
+  type OperationOptions,
   type PortStatus,
 } from "../picoclaw/index.ts";
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
+import { toOperation, toPolicies } from "./operation.ts";
 import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
@@ -73,6 +76,7 @@ interface Loaded {
   readonly startedAtMs: number;
   readonly grants?: readonly HookGrant[] | undefined;
   readonly respondRequiresApproval: boolean;
+  readonly operation: OperationOptions;
 }
 
 /**
@@ -88,6 +92,10 @@ export async function createManagerFromConfig(
   assertReachable(config, options);
   const { defaults } = config.hooks;
   const { log, now, platform } = options;
+  const budgets = {
+    interceptorMs: defaults.interceptor_budget_ms ?? 0,
+    approvalMs: defaults.approval_budget_ms ?? 0,
+  };
   const timeouts = {
     observerMs: defaults.observer_timeout_ms ?? 0,
     interceptorMs: defaults.interceptor_timeout_ms ?? 0,
@@ -96,6 +104,8 @@ export async function createManagerFromConfig(
   const loaded = await loadHooks(config, options);
   const manager = new HookManager({
     timeouts,
+    budgets,
+    policies: toPolicies(defaults),
     log,
     now,
     currentRequest: platform?.currentRequest,
@@ -131,7 +141,7 @@ async function mount(
   { now, waitForHooks = true }: ManagerFromConfigOptions,
 ): Promise<StartedHook> {
   const { name, priority, port, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
-  await manager.mount(port, { name, priority, grants, respondRequiresApproval });
+  await manager.mount(port, { ...hook.operation, name, priority, grants, respondRequiresApproval });
   if (waitForHooks) await port.ready();
   const { state, lastError } = port.status();
   const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
@@ -171,15 +181,20 @@ interface LoadOptions extends ManagerFromConfigOptions {
   readonly config: LoadedConfig;
 }
 
-function loadBuiltin(name: string, { config: own, priority }: BuiltinConfig, options: LoadOptions): Loaded {
+function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOptions): Loaded {
+  const { config: own, priority, max_concurrency: maxConcurrency } = entry;
+  const operation = { ...toOperation(entry), maxConcurrency };
   const { builtins, log, now, config } = options;
   const startedAtMs = now();
   const path = formatPath(["hooks", "builtins", name, "config"]);
   const port = orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log }));
+  // What points a built-in hook has is known only now.
+  orProblem(formatPath(["hooks", "builtins", name]), () => assertOperable(port.points, operation));
   return {
     name,
     priority,
     port,
+    operation,
     startedAtMs,
     observe: port.observes === undefined ? [] : ["*"],
     required: false,
@@ -205,6 +220,11 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     required,
     startedAtMs,
     grants,
+    // Transports over HTTP bound their calls themselves.
+    operation: {
+      ...toOperation(entry),
+      ...(entry.transport === "stdio" && { maxConcurrency: entry.max_concurrency ?? 64 }),
+    },
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
     port: createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter }),

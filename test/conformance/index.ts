@@ -1,5 +1,6 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
+import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
 import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
@@ -7,6 +8,7 @@ import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { compositeCases } from "./composite.cases.ts";
+import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { edgeYamlCases } from "./edge-yaml.cases.ts";
@@ -18,6 +20,8 @@ import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
 import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
+import { hostJwtCases } from "./host-jwt.cases.ts";
+import { callerTimeoutCases, gatewayKeyCases, hostSignatureCases } from "./host-signature.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -40,6 +44,7 @@ import { orderCases } from "./order.cases.ts";
 import { paramsCases } from "./params.cases.ts";
 import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
+import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
@@ -78,6 +83,12 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...policyCases,
+  ...matchCases,
+  ...parallelCases,
+  ...auditCases,
+  ...cacheCases,
+  ...concurrencyCases,
   ...turnLifecycleCases,
   ...turnEndCases,
   ...stdioReplyCases,
@@ -113,6 +124,12 @@ export const cases: readonly Case[] = [
   ...bodyCases,
   ...authCases,
   ...originCases,
+  ...configRemoteCases,
+  ...rotationCases,
+  ...hostJwtCases,
+  ...hostSignatureCases,
+  ...gatewayKeyCases,
+  ...callerTimeoutCases,
   ...limitCases,
   ...pageCases,
   ...noAnswerCases,
