@@ -5,13 +5,16 @@ import { parseArgs, UsageError, withHelp } from "./args.ts";
 import { call } from "./call.ts";
 import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
+import { hooks } from "./hooks.ts";
 import { init } from "./init.ts";
 import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
+import { run } from "./run.ts";
 import { serve } from "./serve.ts";
 import { stdio } from "./stdio.ts";
 import { createPaint, toLine } from "./text.ts";
+import { trust } from "./trust.ts";
 
 export { type Command, EXIT, type Example } from "./command.ts";
 export type {
@@ -28,7 +31,7 @@ export type {
 } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, stdio, call, check, keys, init, schema, version];
+export const commands: readonly Command[] = [serve, stdio, call, run, hooks, check, trust, keys, init, schema, version];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

@@ -1,10 +1,10 @@
-import type { GatewayConfig, StartedHook, StartedManager } from "../config/index.ts";
+import type { GatewayConfig, StartedHook, StartedHost } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { assertBindable, createGatewayFromConfig, type Gateway, hasAuth } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
-import { formatHooks } from "./hook-table.ts";
+import { formatFiles, formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
@@ -68,12 +68,12 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       const gateway = await toGateway(made, gatewayConfig, { host, log });
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
-      host.stdout.write(greet(listener.url, { loaded, started: made.started, host }));
+      host.stdout.write(greet(listener.url, { loaded, made, host }));
       log.info("stopping", { signal: await stop.requested });
       await listener.close();
-      await made.manager.flush(FLUSH_MS);
+      await made.host.flush(FLUSH_MS);
     } finally {
-      await made.manager.close();
+      await made.host.close();
     }
   } finally {
     stop.dispose();
@@ -120,13 +120,14 @@ function assertRequired(started: readonly StartedHook[]): void {
 }
 
 function toGateway(
-  { manager, started }: StartedManager,
+  { host: asked, manager, started, yaml }: StartedHost,
   config: GatewayConfig,
   { host, log }: { readonly host: CliHost; readonly log: Log },
 ): Promise<Gateway> {
   const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
   return createGatewayFromConfig(config, {
-    host: manager,
+    host: asked,
+    lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
     fetch: host.fetchKeys,
     crypto: host.ports.crypto,
@@ -140,12 +141,13 @@ const TRY = `{"jsonrpc":"2.0","id":1,"method":"hook.check_tool","params":{"tool"
 
 interface Served {
   readonly loaded: LoadedConfig;
-  readonly started: readonly StartedHook[];
+  readonly made: StartedHost;
   readonly host: CliHost;
 }
 
-function greet(url: string, { loaded: { config, file }, started, host }: Served): string {
+function greet(url: string, { loaded: { config, file }, made, host }: Served): string {
   const paint = createPaint(host.stdout, host.env);
+  const { started, yaml } = made;
   const { tokens, jwt, signatures } = config.gateway.auth;
   const ways = [
     ...(tokens.length > 0 ? ["a token"] : []),
@@ -164,7 +166,10 @@ function greet(url: string, { loaded: { config, file }, started, host }: Served)
     "",
     ...(started.length > 0
       ? [formatHooks(started, paint)]
-      : [paint("warn", "no hook is enabled: every call is allowed"), ""]),
+      : yaml !== undefined
+        ? []
+        : [paint("warn", "no hook is enabled: every call is allowed"), ""]),
+    ...(yaml === undefined ? [] : [formatFiles(yaml.files, paint)]),
     ...(disabled.length > 0 ? [`not enabled: ${toLine(disabled.join(", "))}`, ""] : []),
     "try it:",
     [`  curl -sS ${url}/rpc -H 'content-type: application/json'`, ...bearer, `  -d '${TRY}'`].join(" \\\n  "),

@@ -1,4 +1,4 @@
-import { createManagerFromConfig, type StartedManager } from "../config/index.ts";
+import { createHostFromConfig, type StartedHost } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
@@ -12,13 +12,14 @@ export interface StartHooksOptions {
 }
 
 /**
- * Starts the hooks of a config.
- * @throws {ConfigError} as `createManagerFromConfig` does
+ * Starts the hooks of a config, of both systems.
+ * @throws {ConfigError} as `createHostFromConfig` does
  */
 export function startHooks(
   { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
   { host, log, takesAnyName = false }: StartHooksOptions,
-): Promise<StartedManager> {
+): Promise<StartedHost> {
   const now = (): number => host.now();
-  return createManagerFromConfig(config, { ...host.ports, builtins, log, baseDir, now, takesAnyName });
+  const yaml = { ...host.yaml, env: host.env };
+  return createHostFromConfig(config, { ...host.ports, builtins, log, baseDir, now, takesAnyName, yaml });
 }

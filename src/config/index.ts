@@ -1,4 +1,12 @@
 export type { Environment } from "./interpolate.ts";
+export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
+export {
+  createLifecycleFromConfig,
+  type LifecycleFromConfigOptions,
+  type StartedLifecycle,
+  type YamlPorts,
+} from "./lifecycle.ts";
+export type { LlmConfig, YamlConfig } from "./yaml-schema.ts";
 export { createLifecycleHttp, type LifecycleHttpOptions } from "./lifecycle-http.ts";
 export {
   createManagerFromConfig,

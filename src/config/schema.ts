@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
 import { APPROVAL_BUDGET_MS, INTERCEPTOR_BUDGET_MS } from "../picoclaw/index.ts";
 import {
@@ -53,6 +54,8 @@ export interface HooksConfig {
 export interface ConfigFile {
   readonly hooks: HooksConfig;
   readonly gateway: GatewayConfig;
+  /** Absent: the hooks of `hooks.yaml` are not loaded. */
+  readonly yaml?: YamlConfig;
 }
 
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -117,6 +120,7 @@ export const fileSchema: z.ZodType<ConfigFile> = z.looseObject({
   $schema: z.string().exactOptional().describe("Where this schema is, for editors."),
   hooks: hooksSchema,
   gateway: gatewaySchema,
+  yaml: yamlSchema.exactOptional(),
 });
 
 /** The JSON Schema (draft 7, which editors know best) of a config file. */
@@ -131,5 +135,8 @@ export function toConfigJsonSchema(): Readonly<Record<string, unknown>> {
       if (jsonSchema.default !== undefined && typeof jsonSchema.default === "object") delete jsonSchema.default;
     },
   });
-  return { title: "hookgate config", ...schema };
+  const { yaml, ...properties } = schema.properties ?? {};
+  const description = "Whether, and how, the hooks of hooks.yaml are loaded. true takes every default.";
+  const either = { description, anyOf: [{ type: "boolean" }, yaml] };
+  return { title: "hookgate config", ...schema, properties: { ...properties, yaml: either } };
 }

@@ -18,6 +18,14 @@ import { Callers } from "./callers.ts";
 import { InFlight, RateLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
+import {
+  type GatewayLifecycle,
+  listSessionHooks,
+  MAX_DEFINITION_BYTES,
+  registerSessionHook,
+  removeSessionHooks,
+  SESSION_HOOKS_PATH,
+} from "./session-hooks.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
@@ -51,6 +59,11 @@ export interface GatewayOptions {
    * somebody's browser cannot reach the gateway. @default none, and no CORS headers
    */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /**
+   * The hooks of `hooks.yaml`, for `/v1/hooks`, and the sessions that may register more with scope `register`. @default
+   * none: there are no such paths
+   */
+  readonly lifecycle?: GatewayLifecycle | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
@@ -101,6 +114,7 @@ const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
 
 const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
+const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 /**
  * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, and
@@ -115,7 +129,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
-  const { jwks } = options;
+  const { jwks, lifecycle } = options;
+  if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
@@ -133,11 +148,28 @@ export function createGateway(options: GatewayOptions): Gateway {
 /** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
 const READERS_PER_CALL = 4;
 
+function routeSessionHooks(
+  app: Hono<{ Bindings: PeerInfo }>,
+  server: GatewayServer,
+  lifecycle: GatewayLifecycle,
+): void {
+  app.get(SESSION_HOOKS_PATH, ({ req, env }) =>
+    server.registering(req.raw, env, () => listSessionHooks(lifecycle, req.param("session"))),
+  );
+  app.post(SESSION_HOOKS_PATH, ({ req, env }) =>
+    server.registering(req.raw, env, (body) => registerSessionHook(lifecycle, req.param("session"), body)),
+  );
+  app.delete(`${SESSION_HOOKS_PATH}/:index?`, ({ req, env }) =>
+    server.registering(req.raw, env, () => removeSessionHooks(lifecycle, req.param("session"), req.param("index"))),
+  );
+}
+
 class GatewayServer {
   readonly hasAuth: boolean;
   readonly hasOrigins: boolean;
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
+  readonly #lifecycle: GatewayLifecycle | undefined;
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -155,6 +187,7 @@ class GatewayServer {
     auth,
     limits = {},
     allowedOrigins = [],
+    lifecycle,
     methods = {},
     jwks,
     log = silentLog,
@@ -163,6 +196,7 @@ class GatewayServer {
     const { tokens = [], authenticators = [], digest } = auth ?? {};
     this.#host = host;
     this.#hooks = hooks;
+    this.#lifecycle = lifecycle;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -243,7 +277,23 @@ class GatewayServer {
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
     const refusal = await this.#refuseReader(request, info);
-    return refusal === undefined ? answerJson({ hooks: this.#hooks() }, { status: 200 }) : this.#refuse(refusal);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
+    return answerJson({ hooks: this.#hooks(), ...yaml }, { status: 200 });
+  }
+
+  /** Answers who may register hooks, with the body where there is one. */
+  async registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
+    if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
+    const body = new RequestBody(request, info, MAX_DEFINITION_BYTES);
+    const isPost = request.method === "POST";
+    const refusal = this.#guard.check(request, info) ?? (isPost ? refuseMediaType(request.headers) : undefined);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    const principal = await this.#callers.identify(request, body);
+    if (isRefusal(principal)) return this.#refuse(principal);
+    if (!mayAny(principal, REGISTER_SCOPES)) return this.#refuse(forbidden(REGISTER_SCOPES));
+    const bytes = isPost ? await body.bytes() : EMPTY;
+    return bytes instanceof Uint8Array ? answer(bytes) : this.#refuse(bytes);
   }
 
   notFound(request: Request, path: string): Response {

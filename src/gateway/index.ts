@@ -1,4 +1,5 @@
 export type { Authenticator, AuthRequest, Digest, GatewayToken, Principal, RequestProof, Scope } from "./auth.ts";
+export type { GatewayLifecycle } from "./session-hooks.ts";
 export {
   createGatewayAuth,
   type CreateGatewayAuthOptions,

@@ -25,7 +25,16 @@ import {
   toResponseContext,
 } from "./lifecycle.ts";
 import type { HookManager } from "./manager.ts";
-import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
+import type {
+  HostPayload,
+  LlmRequest,
+  LlmResponse,
+  Message,
+  Origin,
+  ToolApproval,
+  ToolCall,
+  ToolOutcome,
+} from "./payload.ts";
 
 /** The two systems of {@link createCompositeHost}. */
 export interface CompositeHostParts {
@@ -45,6 +54,8 @@ export function createCompositeHost(parts: CompositeHostParts): HookHost {
 class CompositeHost implements HookHost {
   readonly #hooks: HookManager;
   readonly #lifecycle: LifecycleHost;
+  /** The conversations of model calls under way, which an answer does not carry, by their turn and iteration. */
+  readonly #asked = new Map<string, readonly Message[]>();
 
   constructor({ hooks, lifecycle }: CompositeHostParts) {
     this.#hooks = hooks;
@@ -58,6 +69,7 @@ class CompositeHost implements HookHost {
     if (outcome.result.action !== undefined) return { ...before, ...toAbort(outcome, before.trace) };
     const { retry_feedback: _, ...said } = toSaid(outcome.result);
     const changed = applyToRequest(before.request, outcome.result);
+    this.#keep(changed);
     return {
       ...before,
       ...said,
@@ -68,8 +80,11 @@ class CompositeHost implements HookHost {
 
   async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
     const after = await this.#hooks.afterLlm(response, options);
+    const key = keyOf(after.response);
+    const messages = this.#asked.get(key);
+    this.#asked.delete(key);
     if (after.action !== "continue") return after;
-    const outcome = await this.#lifecycle.run(toResponseContext(after.response), options);
+    const outcome = await this.#lifecycle.run(toResponseContext(after.response, messages), options);
     if (outcome.result.action !== undefined) return { ...after, ...toAbort(outcome, after.trace) };
     const changed = applyToResponse(after.response, outcome.result);
     const change = toChange(after, { isChanged: changed !== after.response, outcome });
@@ -116,6 +131,15 @@ class CompositeHost implements HookHost {
     await Promise.all([this.#hooks.close(), this.#lifecycle.close()]);
   }
 
+  #keep(request: LlmRequest): void {
+    const { meta, messages } = request;
+    if (meta.TurnID === "" || messages === undefined) return;
+    const [oldest] = this.#asked.keys();
+    // A model call that failed has no answer, and must not be kept for ever.
+    if (oldest !== undefined && this.#asked.size >= MAX_ASKED) this.#asked.delete(oldest);
+    this.#asked.set(keyOf(request), messages);
+  }
+
   async #beforeExecution(before: ToolCallDecision, options?: HostCallOptions): Promise<ToolCallDecision> {
     const outcome = await this.#lifecycle.run(toCallContext(before.call), options);
     const { action } = outcome.result;
@@ -138,6 +162,12 @@ class CompositeHost implements HookHost {
       trace: join(before.trace, outcome.trace),
     };
   }
+}
+
+const MAX_ASKED = 256;
+
+function keyOf({ meta: { TurnID, Iteration } }: Origin): string {
+  return `${TurnID} ${Iteration}`;
 }
 
 interface Change {

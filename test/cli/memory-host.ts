@@ -25,6 +25,7 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     stderr: { isTTY, write: (text) => void (stderr += text) },
     fetch: refuse,
     ports: {},
+    yaml: { cwd, fetch: refuse },
     fetchKeys: refuse,
     now: () => performance.now(),
     tokenize: (words, flags) =>

@@ -11,6 +11,7 @@ import { compositeCases } from "./composite.cases.ts";
 import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
+import { edgeYamlCases } from "./edge-yaml.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
 import { endpointCases } from "./endpoint.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
@@ -54,6 +55,7 @@ import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
+import { turnEndCases } from "./turn-end.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
@@ -88,6 +90,7 @@ export const cases: readonly Case[] = [
   ...cacheCases,
   ...concurrencyCases,
   ...turnLifecycleCases,
+  ...turnEndCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
@@ -107,6 +110,7 @@ export const cases: readonly Case[] = [
   ...trustCases,
   ...dialectCases,
   ...compositeCases,
+  ...edgeYamlCases,
   ...jcliTextCases,
   ...jcliEventCases,
   ...jcliChainCases,
