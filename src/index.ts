@@ -114,6 +114,7 @@ export {
   type GatewayResponse,
   type GatewayClientOptions,
   type GatewayClientTimeouts,
+  type GatewayClientSigning,
   type GatewayFailurePolicy,
 } from "./client/index.ts";
 export {
@@ -134,6 +135,16 @@ export {
   answerRefusal,
   type Refusal,
   type RpcMethod,
+  createGatewayAuth,
+  type CreateGatewayAuthOptions,
+  createGatewayFromConfig,
+  type GatewayFromConfigOptions,
+  createJwtAuthenticator,
+  createSignatureAuthenticator,
+  type HostAuthOptions,
+  type JwtIssuer,
+  type RequestProof,
+  type SigningHost,
 } from "./gateway/index.ts";
 export {
   createHookEndpoint,

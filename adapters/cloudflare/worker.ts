@@ -9,4 +9,5 @@ import type { EndpointWorker } from "./endpoint.ts";
 export { ReplayShard } from "./replay.ts";
 
 const worker: EndpointWorker<GatewayEnv> = createGatewayWorker();
+/** Answers with the gateway that `HOOKGATE_CONFIG` describes. */
 export default worker;

@@ -130,6 +130,7 @@ export {
   type GatewayResponse,
   type GatewayClientOptions,
   type GatewayClientTimeouts,
+  type GatewayClientSigning,
   type GatewayFailurePolicy,
   type Authenticator,
   type AuthRequest,
@@ -148,5 +149,15 @@ export {
   answerRefusal,
   type Refusal,
   type RpcMethod,
+  createGatewayAuth,
+  type CreateGatewayAuthOptions,
+  createGatewayFromConfig,
+  type GatewayFromConfigOptions,
+  createJwtAuthenticator,
+  createSignatureAuthenticator,
+  type HostAuthOptions,
+  type JwtIssuer,
+  type RequestProof,
+  type SigningHost,
 } from "../../src/index.ts";
 export { sha256 } from "./sha256.ts";

@@ -50,6 +50,11 @@ export interface ChainOptions {
    * other is made. @default no bound
    */
   readonly budgetMs?: number | undefined;
+  /**
+   * What the caller waits, in milliseconds. A hook gets no more than is left of it; one for which nothing is left is not
+   * called, and gives no verdict. @default no bound
+   */
+  readonly timeoutMs?: number | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
 }
@@ -109,15 +114,14 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
   readonly #rules: ChainRules<P, V, H>;
   readonly #now: () => number;
   readonly #endsAtMs: number;
+  readonly #timeoutAtMs: number;
   readonly #records: HookRecord[] = [];
   #current: Current<P>;
   /** When the attempt that runs, or the next one, began: the end of the one before. */
   #startedAtMs: number;
 
-  constructor(
-    input: Current<P>,
-    { rules, signal, now = monotonic, budgetMs = Infinity }: ChainOptions & { readonly rules: ChainRules<P, V, H> },
-  ) {
+  constructor(input: Current<P>, options: ChainOptions & { readonly rules: ChainRules<P, V, H> }) {
+    const { rules, signal, now = monotonic, budgetMs = Infinity, timeoutMs = Infinity } = options;
     this.deadline = new Deadline(now, signal);
     this.#input = input;
     this.#current = input;
@@ -125,6 +129,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     this.#now = now;
     this.#startedAtMs = now();
     this.#endsAtMs = this.#startedAtMs + budgetMs;
+    this.#timeoutAtMs = this.#startedAtMs + timeoutMs;
   }
 
   /** Whether a hook is called at all. */
@@ -139,7 +144,8 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
   }
 
   toStep(hook: H, attempt: number): Step<P, V, H> {
-    const scope = new CallScope(Math.min(this.#startedAtMs + hook.timeoutMs, this.#endsAtMs), this.#now);
+    const deadlineAtMs = Math.min(this.#startedAtMs + hook.timeoutMs, this.#endsAtMs, this.#timeoutAtMs);
+    const scope = new CallScope(deadlineAtMs, this.#now);
     return { hook, attempt, scope, current: this.#current, rules: this.#rules, deadline: this.deadline };
   }
 
@@ -192,6 +198,7 @@ function callHook<P extends object, V, H extends ChainHook<P>>(
   step: Step<P, V, H>,
 ): Judged<P, V> | Promise<Judged<P, V>> {
   const { hook, current, deadline, scope } = step;
+  if (isLate(scope)) return toNoVerdict(new HookCallError("timeout", "no time was left for it"));
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { HookCallError, HookgateError, type HookgateErrorCode, isHookgateError } from "../errors.ts";
 import { type GatewayFetch, type GatewayResponse, readText } from "./fetch.ts";
+import type { ClientSigning } from "./signing.ts";
 
 /** Options of {@link GatewayCaller}. */
 export interface GatewayCallerOptions {
   readonly url: string;
   readonly token: string | undefined;
+  readonly signing: ClientSigning | undefined;
   readonly fetch: GatewayFetch;
   readonly maxReplyBytes: number;
 }
@@ -22,6 +24,12 @@ export interface GatewayCall extends ExchangeOptions {
   readonly method: string;
   /** As JSON text. */
   readonly params: string;
+}
+
+interface Message {
+  /** The JSON-RPC method, or `batch`. */
+  readonly method: string;
+  readonly text: string;
 }
 
 interface Answer {
@@ -81,7 +89,7 @@ export class GatewayCaller {
   async call({ method, params, ...exchange }: GatewayCall): Promise<unknown> {
     const id = crypto.randomUUID();
     const body = `{"jsonrpc":"2.0","id":"${id}","method":"${method}","params":${params}}`;
-    const answer = await this.#exchange(body, exchange);
+    const answer = await this.#exchange({ method, text: body }, exchange);
     if (answer.status !== 200) throw this.#toError(answer);
     if (!answer.isJson) throw new HookCallError("content_type", "the gateway's answer is not JSON");
     return this.#readResult(answer.text, id);
@@ -92,11 +100,11 @@ export class GatewayCaller {
    * @throws {HookCallError} when the gateway did not take them
    */
   async notify(body: string, exchange: ExchangeOptions): Promise<void> {
-    const answer = await this.#exchange(body, exchange);
+    const answer = await this.#exchange({ method: "batch", text: body }, exchange);
     if (answer.status < 200 || answer.status > 299) throw this.#toError(answer);
   }
 
-  #exchange(body: string, { timeoutMs, signal }: ExchangeOptions): Promise<Answer> {
+  #exchange(message: Message, { timeoutMs, signal }: ExchangeOptions): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const controller = new AbortController();
       const settle = (act: () => void): void => {
@@ -115,19 +123,24 @@ export class GatewayCaller {
         return;
       }
       signal?.addEventListener("abort", onAbort);
-      this.#send(body, controller.signal).then(
+      this.#send(message, controller.signal).then(
         (answer) => settle(() => resolve(answer)),
         (error: unknown) => settle(() => reject(toUnreachable(error))),
       );
     });
   }
 
-  async #send(body: string, signal: AbortSignal): Promise<Answer> {
-    const { fetch, url, maxReplyBytes } = this.#options;
-    const response = await fetch(url, { method: "POST", headers: this.#headers, body, signal, redirect: "manual" });
+  async #send({ method, text: body }: Message, signal: AbortSignal): Promise<Answer> {
+    const { fetch, url, maxReplyBytes, signing } = this.#options;
+    const signed = await signing?.sign(method, body);
+    const headers = signed === undefined ? this.#headers : { ...this.#headers, ...signed.headers };
+    const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
+    const { status } = response;
     const text = await readText(response.body, maxReplyBytes);
     if (text === undefined) throw new HookCallError("too_large", `the answer is larger than ${maxReplyBytes} bytes`);
-    return { status: response.status, isJson: isJson(response), text };
+    // What says that nothing was decided needs no proof.
+    if (status === 200) await signed?.verify({ status, text, signature: response.headers.get("hook-signature") });
+    return { status, isJson: isJson(response), text };
   }
 
   #readResult(text: string, id: string): unknown {

@@ -40,6 +40,7 @@ import {
 import { EventSender } from "./events.ts";
 import type { GatewayFetch } from "./fetch.ts";
 import type { GatewayClientOptions } from "./options.ts";
+import { ClientSigning } from "./signing.ts";
 import { parseGatewayUrl } from "./url.ts";
 
 /** The longest delay a timer of the web platform can hold. */
@@ -52,7 +53,7 @@ const CLOSE_MS = 2000;
  * Asks the hooks of a gateway over HTTP. It is the same to an agent as a local manager: the same calls give the same
  * decisions. A call that the gateway did not answer is decided by `failure`, and its trace says so; a call that the
  * caller is at fault for (a bad token, bad params) rejects.
- * @throws {TypeError} when the URL or the token is not valid
+ * @throws {TypeError} when the URL, the token or `signing` is not valid
  * @throws {RangeError} when a number is out of range
  * @see docs/protocol.md, "The gateway's interface for hosts"
  */
@@ -110,7 +111,8 @@ class GatewayClient implements HookHost {
     this.#interceptorMs = toPositive("timeouts.interceptorMs", timeouts.interceptorMs, 16_000);
     this.#approvalMs = toPositive("timeouts.approvalMs", timeouts.approvalMs, 181_000);
     this.#interceptors = interceptors;
-    this.#caller = new GatewayCaller({ url, token, fetch, maxReplyBytes });
+    const signing = options.signing === undefined ? undefined : new ClientSigning(options.signing, url);
+    this.#caller = new GatewayCaller({ url, token, signing, fetch, maxReplyBytes });
     this.#events = new EventSender({
       send: (batch) => this.#caller.notify(batch, { timeoutMs: eventMs }),
       maxQueuedEvents: toPositive("maxQueuedEvents", options.maxQueuedEvents, 1024),
@@ -241,7 +243,8 @@ class GatewayClient implements HookHost {
     const startedAtMs = this.#now();
     try {
       const params = encodePayload(payload);
-      return parse(await this.#caller.call({ method, params, timeoutMs, signal: options?.signal }));
+      const limitMs = Math.max(1, Math.min(timeoutMs, options?.timeoutMs ?? timeoutMs));
+      return parse(await this.#caller.call({ method, params, timeoutMs: limitMs, signal: options?.signal }));
     } catch (error) {
       if (!isHookCallError(error)) throw error;
       const { kind } = error;

@@ -1,5 +1,6 @@
 import type { Log } from "../log.ts";
 import type { GatewayFetch } from "./fetch.ts";
+import type { GatewayClientSigning } from "./signing.ts";
 
 /**
  * How long to wait for the gateway, in milliseconds. The gateway itself cuts every hook at its own deadline (5 s for an
@@ -30,6 +31,8 @@ export interface GatewayClientOptions {
   readonly url: string;
   /** The bearer token. It is sent to `url` and nowhere else, and is in no error and no log. @default none */
   readonly token?: string | undefined;
+  /** Signs each request, where the gateway knows the host by its signature. @default nothing is signed */
+  readonly signing?: GatewayClientSigning | undefined;
   /** How to reach the gateway. @default the platform's fetch */
   readonly fetch?: GatewayFetch | undefined;
   readonly timeouts?: GatewayClientTimeouts | undefined;

@@ -19,6 +19,7 @@ import { InFlight, RateLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
+import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
 
 /** Bounds on what callers may send. */
@@ -197,7 +198,12 @@ class GatewayServer {
       if (text === undefined) return this.#refuse({ code: "ERR_PARSE", message: "the body is not UTF-8" });
       const rate = this.#rate;
       const onExtraCalls = rate && ((count: number): void => rate.charge(name, count));
-      const answer = await this.#rpc.answer(text, { principal, signal: request.signal, onExtraCalls });
+      const answer = await this.#rpc.answer(text, {
+        principal,
+        signal: request.signal,
+        timeoutMs: readTimeout(request.headers),
+        onExtraCalls,
+      });
       return await toResponse(answer, principal);
     } catch (error) {
       return isVerificationError(error) ? this.#refuse(refusedCredentials(error)) : this.failed(error);

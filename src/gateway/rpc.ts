@@ -20,6 +20,8 @@ export interface RpcServerOptions {
 export interface RpcContext {
   readonly principal: Principal;
   readonly signal: AbortSignal;
+  /** What one call may take, in milliseconds, where the caller has said. */
+  readonly timeoutMs?: number | undefined;
   /** Told how many calls a batch holds beyond its first. */
   readonly onExtraCalls?: ((count: number) => void) | undefined;
 }
@@ -101,7 +103,7 @@ export class RpcServer {
     const refusal = this.#refuse(method, context.principal);
     if (refusal !== undefined) return isNotification ? undefined : toError(id, refusal);
     try {
-      const result = await this.#call({ method, params }, context.signal);
+      const result = await this.#call({ method, params }, context);
       return isNotification ? undefined : { jsonrpc: "2.0", id, result: result ?? null };
     } catch (error) {
       const failure = this.#toFailure(error, { method, caller: context.principal.name });
@@ -118,10 +120,12 @@ export class RpcServer {
     return toRpcError("ERR_FORBIDDEN", `${method} needs a token with scope ${wanted.join(" or ")}`);
   }
 
-  #call({ method, params }: { readonly method: string; readonly params: unknown }, signal: AbortSignal): unknown {
+  #call({ method, params }: Call, { signal, timeoutMs }: RpcContext): unknown {
     const { host, methods } = this.#options;
     const further = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    return further === undefined ? answerHost(host, { method, params, signal }) : further(params, { signal });
+    return further === undefined
+      ? answerHost(host, { method, params, signal, timeoutMs })
+      : further(params, { signal, timeoutMs });
   }
 
   /** What a caller may know of a failure: its own fault in full, anything else only as an id to look for in the log. */
@@ -139,6 +143,11 @@ export class RpcServer {
     });
     return { ...toRpcError("ERR_INTERNAL", "internal error"), data: { log_id: logId } };
   }
+}
+
+interface Call {
+  readonly method: string;
+  readonly params: unknown;
 }
 
 const NOTHING: RpcAnswer = { status: 202, text: undefined };

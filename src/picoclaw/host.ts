@@ -16,6 +16,11 @@ export type { Trace };
 export interface HostCallOptions {
   /** The host's own signal; when it aborts, the call ends at once with `ERR_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What the whole call may take, in milliseconds; hooks that are not reached in it give no verdict. For a host that is
+   * itself waited for: the answer then comes before it is given up. @default no bound beside the hooks' own deadlines
+   */
+  readonly timeoutMs?: number | undefined;
 }
 
 interface Decision {

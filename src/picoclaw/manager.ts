@@ -72,7 +72,7 @@ export class HookManager implements HookHost {
   readonly #timeouts: Required<HookTimeouts>;
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
-  readonly #now: (() => number) | undefined;
+  readonly #now: () => number;
   readonly #mounted = new Map<string, MountedHook>();
   readonly #foreignReported = new Set<string>();
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
@@ -94,7 +94,7 @@ export class HookManager implements HookHost {
     }
     this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
     this.#log = log;
-    this.#now = now;
+    this.#now = now ?? (() => performance.now());
     const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
     this.#rules = {
       before_llm: createInterceptorRules(INTERCEPTORS.before_llm, report),
@@ -164,19 +164,22 @@ export class HookManager implements HookHost {
 
   async approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
     const current = new Current(toToolApproval(request));
-    const call = { rules: this.#approvalRules, signal: options?.signal };
+    const call = { rules: this.#approvalRules, ...options };
     return toApprovalDecision(await this.#run(this.#chain("approve_tool"), current, call));
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
     const hooks = this.#chain("before_tool");
+    const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
     const decision = { ...toToolDecision(outcome), call: outcome.current.value };
     const responder = hooks.find(({ name }) => name === outcome.halt?.hook);
     const needsApproval =
       decision.action === "continue" ||
       (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
-    return toToolCheck(decision, needsApproval ? await this.approveTool(decision.call, options) : undefined);
+    if (!needsApproval) return toToolCheck(decision, undefined);
+    const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
+    return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs }));
   }
 
   emit(event: HostEvent): void {
@@ -245,17 +248,17 @@ export class HookManager implements HookHost {
   ): Promise<ChainOutcome<P, InterceptorHalt>> {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
-      signal: options?.signal,
+      ...options,
     });
   }
 
   async #run<P extends Origin, V>(
     chain: readonly MountedChainHook[],
     input: Current<P>,
-    { rules, signal }: { readonly rules: ChainRules<P, V, TrustedHook<P>>; readonly signal: AbortSignal | undefined },
+    { rules, signal, timeoutMs }: HostCallOptions & { readonly rules: ChainRules<P, V, TrustedHook<P>> },
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, { rules, signal, now: this.#now });
+    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, { rules, signal, timeoutMs, now: this.#now });
     // One record for each hook that was called: not by name, for another hook may have that by now.
     for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
     if (outcome.aborted) {

@@ -54,11 +54,11 @@ export const HOST_METHODS: readonly string[] = Object.keys(ANSWERS);
  * when a hook changed it.
  * @throws {HookgateError} `ERR_METHOD_NOT_FOUND`, or `ERR_INVALID_PARAMS` naming the path of every problem
  */
-export async function answerHost(host: HookHost, { method, params, signal }: HostRequest): Promise<unknown> {
+export async function answerHost(host: HookHost, { method, params, ...options }: HostRequest): Promise<unknown> {
   if (!isHostMethod(method)) {
     throw new HookgateError("ERR_METHOD_NOT_FOUND", `unknown method; expected one of ${HOST_METHODS.join(", ")}`);
   }
-  return await ANSWERS[method](host, params, { signal });
+  return await ANSWERS[method](host, params, options);
 }
 
 function isHostMethod(method: string): method is HostMethod {

@@ -54,3 +54,23 @@ export class ConnectionLimit {
     next();
   }
 }
+
+/** Options of {@link limitPerRequest}. */
+export interface LimitPerRequestOptions {
+  /** How many requests of ours may wait for their headers at once, for each request that is answered. */
+  readonly maxConnections: number;
+  /** The request that is answered, as one object for as long as it is. */
+  readonly currentRequest: () => object | undefined;
+}
+
+/** Makes fetches that keep to a limit for each request that is answered: none waits for a place that another holds. */
+export function limitPerRequest(options: LimitPerRequestOptions): (send: ExchangeFetch) => ExchangeFetch {
+  const limits = new WeakMap<object, ConnectionLimit>();
+  return (send) => (url, init) => {
+    const request = options.currentRequest();
+    if (request === undefined) return send(url, init);
+    const limit = limits.get(request) ?? new ConnectionLimit(options.maxConnections);
+    limits.set(request, limit);
+    return limit.limit(send)(url, init);
+  };
+}

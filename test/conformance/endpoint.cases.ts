@@ -127,7 +127,12 @@ const refusalCases: readonly Case[] = [
         controller.enqueue(new Uint8Array(65_536));
       },
     });
-    const init = { method: "POST", headers: { "content-type": "application/json" }, body: stream, duplex: "half" } as const;
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: stream,
+      duplex: "half",
+    } as const;
     equal(await refusalOf(createEndpoint().endpoint, new Request(ENDPOINT_URL, init)), "413 body_too_large");
     ok(pulled < 30, `${pulled} pieces were read`);
   }),

@@ -1,6 +1,7 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
+import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
@@ -66,6 +67,7 @@ export const cases: readonly Case[] = [
   ...isolationCases,
   ...oddValueCases,
   ...deadlineCases,
+  ...callLimitCases,
   ...abortCases,
   ...eventCases,
   ...queueCases,

@@ -16,6 +16,8 @@ export interface ExampleProcess {
   readonly url: string;
   /** Everything it has written so far. */
   output(): string;
+  /** Resolves once it has written this. */
+  seen(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,19 +32,29 @@ async function start(command: readonly string[], listening: RegExp): Promise<Exa
   const child = spawn(file, args, { cwd: ROOT, env: cleanEnv(), stdio: ["ignore", "pipe", "pipe", "pipe"] });
   const closed = once(child, "close");
   let output = "";
-  const port = await new Promise<string>((resolve, reject) => {
-    const onText = (chunk: Buffer): void => {
+  const checks = new Set<() => void>();
+  for (const stream of child.stdio.slice(1)) {
+    (stream as Readable).on("data", (chunk: Buffer) => {
       output += chunk.toString();
-      const found = listening.exec(output)?.[1];
-      if (found !== undefined) resolve(found);
-    };
-    for (const stream of child.stdio.slice(1)) (stream as Readable).on("data", onText);
-    child.on("error", reject);
-    void closed.then(() => reject(new Error(`it ended: ${output}`)));
-  });
+      for (const check of checks) check();
+    });
+  }
+  const find = (pattern: RegExp): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = pattern.exec(output);
+        if (found !== null) resolve(found[1] ?? "");
+      };
+      checks.add(check);
+      check();
+      child.on("error", reject);
+      void closed.then(() => reject(new Error(`it ended without ${String(pattern)}: ${output}`)));
+    });
+  const port = await find(listening);
   return {
     url: `http://127.0.0.1:${port}`,
     output: () => output,
+    seen: async (text) => void (await find(new RegExp(text))),
     async close() {
       child.kill("SIGTERM");
       await closed;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ConnectionLimit } from "../../src/transport/connection-limit.ts";
+import { ConnectionLimit, limitPerRequest } from "../../src/transport/connection-limit.ts";
 
 class SlowFetch {
   readonly sent: string[] = [];
@@ -52,4 +52,19 @@ test("who gives up while waiting takes no place, and who fails gives its own bac
   expect(slow.sent.join("")).toBe("ad");
   expect(await Promise.race([send("f", {}), settle()])).toBeUndefined();
   expect(slow.sent.join("")).toBe("adf");
+});
+
+test("no request waits for a place that another holds", async () => {
+  let request: object | undefined = {};
+  const slow = new SlowFetch();
+  const send = limitPerRequest({ maxConnections: 1, currentRequest: () => request })(slow.fetch);
+  const all = [send("a", {}), send("b", {})];
+  request = {};
+  all.push(send("c", {}), send("d", {}));
+  request = undefined;
+  all.push(send("e", {}));
+  await settle();
+  expect(slow.sent.join("")).toBe("ace");
+  for (const url of "acebd") await slow.answer(url);
+  expect(await Promise.all(all)).toHaveLength(5);
 });
