@@ -1,6 +1,7 @@
 import { HookCallError, type NoVerdictKind } from "../errors.ts";
 import { Current } from "./current.ts";
 import { Deadline } from "./deadline.ts";
+import type { ChainObserver } from "./observer.ts";
 import { CallScope } from "./scope.ts";
 import { type FailureEffect, type FailurePolicy, type HookRecord, type NoVerdict, toNoVerdict } from "./verdict.ts";
 
@@ -57,10 +58,25 @@ export interface ChainOptions {
   readonly timeoutMs?: number | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
+  /** What the run is called; it comes back in the outcome. @default none */
+  readonly id?: string | undefined;
+  /** The W3C traceparent that calls to remote hooks carry, where the observer sets no other. @default each its own */
+  readonly traceparent?: string | undefined;
+}
+
+/** Options of {@link runChain}. */
+export interface RunOptions<P extends object, V, H extends ChainHook<P> = ChainHook<P>> extends ChainOptions {
+  readonly rules: ChainRules<P, V, H>;
+  /** Told of each call. It must not throw. @default nobody */
+  readonly observer?: ChainObserver<P> | undefined;
 }
 
 /** How a chain ended. */
 export interface ChainOutcome<P extends object, V> {
+  /** As it was given. */
+  readonly id?: string | undefined;
+  /** As it was given. */
+  readonly traceparent?: string | undefined;
   /** The payload as the hooks left it; the input itself when none changed it. */
   readonly current: Current<P>;
   readonly changed: boolean;
@@ -84,7 +100,7 @@ const monotonic = (): number => performance.now();
 export async function runChain<P extends object, V, H extends ChainHook<P>>(
   hooks: readonly H[],
   input: Current<P>,
-  options: ChainOptions & { readonly rules: ChainRules<P, V, H> },
+  options: RunOptions<P, V, H>,
 ): Promise<ChainOutcome<P, V>> {
   const run = new ChainRun<P, V, H>(input, options);
   try {
@@ -116,16 +132,22 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
   readonly #endsAtMs: number;
   readonly #timeoutAtMs: number;
   readonly #records: HookRecord[] = [];
+  readonly #id: string | undefined;
+  readonly #traceparent: string | undefined;
+  readonly #observer: ChainObserver<P> | undefined;
   #current: Current<P>;
   /** When the attempt that runs, or the next one, began: the end of the one before. */
   #startedAtMs: number;
 
-  constructor(input: Current<P>, options: ChainOptions & { readonly rules: ChainRules<P, V, H> }) {
+  constructor(input: Current<P>, options: RunOptions<P, V, H>) {
     const { rules, signal, now = monotonic, budgetMs = Infinity, timeoutMs = Infinity } = options;
     this.deadline = new Deadline(now, signal);
     this.#input = input;
     this.#current = input;
     this.#rules = rules;
+    this.#id = options.id;
+    this.#traceparent = options.traceparent;
+    this.#observer = options.observer;
     this.#now = now;
     this.#startedAtMs = now();
     this.#endsAtMs = this.#startedAtMs + budgetMs;
@@ -146,6 +168,8 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
   toStep(hook: H, attempt: number): Step<P, V, H> {
     const deadlineAtMs = Math.min(this.#startedAtMs + hook.timeoutMs, this.#endsAtMs, this.#timeoutAtMs);
     const scope = new CallScope(deadlineAtMs, this.#now);
+    if (this.#traceparent !== undefined) scope.traceparent = this.#traceparent;
+    this.#observer?.onCall(hook, scope);
     return { hook, attempt, scope, current: this.#current, rules: this.#rules, deadline: this.deadline };
   }
 
@@ -161,24 +185,30 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
       const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message };
       const mayRetry = attempt <= (hook.retryCount ?? 0) && endedAtMs < this.#endsAtMs && !this.deadline.aborted;
       const effect = this.deadline.aborted ? "abort_turn" : mayRetry ? undefined : hook.policy.effectOf(judged);
-      this.#records.push({ ...failed, ...(effect === "continue" && { failed_open: true }), ...scope.noted });
+      this.#record({ ...failed, ...(effect === "continue" && { failed_open: true }), ...scope.noted }, scope);
       if (effect === undefined) return "call";
       if (effect === "continue") return "next_hook";
       return this.deadline.aborted ? this.end() : this.end({ failure: { hook: name, noVerdict: judged, effect } });
     }
     const { outcome, withheld, next, halt } = judged;
     const partly = withheld && { kind: withheld.kind, error: withheld.message };
-    this.#records.push({ ...base, outcome, ...partly, ...scope.noted });
+    this.#record({ ...base, outcome, ...partly, ...scope.noted }, scope, next);
     // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
     if (this.deadline.aborted) return this.end();
     if (next !== undefined) this.#current = new Current(next);
     return halt === undefined ? "next_hook" : this.end({ halt: { hook: name, verdict: halt } });
   }
 
+  #record(record: HookRecord, scope: CallScope, next?: P): void {
+    this.#records.push(record);
+    this.#observer?.onRecord(record, { scope, before: this.#current.value, next });
+  }
+
   end(ending: Partial<ChainOutcome<P, V>> = {}): ChainOutcome<P, V> {
     const changed = this.#current !== this.#input;
     const { aborted } = this.deadline;
-    return { current: this.#current, changed, exhausted: false, aborted, records: this.#records, ...ending };
+    const base = { id: this.#id, traceparent: this.#traceparent, current: this.#current, records: this.#records };
+    return { ...base, changed, exhausted: false, aborted, ...ending };
   }
 }
 

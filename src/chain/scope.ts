@@ -4,6 +4,8 @@ export class CallScope {
   readonly deadlineAtMs: number;
   /** Which attempt the call is in, for its record; a transport that tries again counts it up. */
   attempt = 1;
+  /** The W3C traceparent that goes with the call to a remote hook; without one the transport makes its own. */
+  traceparent: string | undefined;
   readonly #now: () => number;
   #controller: AbortController | undefined;
   #onAbort: ((reason: unknown) => void) | undefined;

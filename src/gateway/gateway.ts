@@ -18,6 +18,7 @@ import { Callers } from "./callers.ts";
 import { InFlight, RateLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
+import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
@@ -35,7 +36,7 @@ export interface GatewayLimits {
 }
 
 /** Options of {@link createGateway}. */
-export interface GatewayOptions {
+export interface GatewayOptions extends RecordPages {
   /** Answers the calls. Closing it is the caller's affair. */
   readonly host: HookHost;
   /** The mounted hooks, for `/readyz` and `/v1/hooks`. */
@@ -117,6 +118,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
   const { jwks } = options;
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
+  addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -142,6 +144,7 @@ class GatewayServer {
   readonly #inFlight: InFlight;
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
+  readonly #recording: RecordPages["recording"];
   readonly #log: Log;
   #isDraining = false;
 
@@ -155,6 +158,7 @@ class GatewayServer {
     jwks,
     log = silentLog,
     now,
+    ...pages
   }: GatewayOptions) {
     const { tokens = [], authenticators = [], digest } = auth ?? {};
     this.#host = host;
@@ -172,7 +176,9 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
-    this.#routes = new Map(jwks === undefined ? ROUTES : [...ROUTES, [JWKS_PATH, "GET, HEAD"]]);
+    this.#recording = pages.recording;
+    const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
+    this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
     this.#log = log;
   }
 
@@ -202,6 +208,7 @@ class GatewayServer {
         principal,
         signal: request.signal,
         timeoutMs: readTimeout(request.headers),
+        traceparent: request.headers.get("traceparent") ?? undefined,
         onExtraCalls,
       });
       return await toResponse(answer, principal);
@@ -214,13 +221,15 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.#refuseReader(request, info)) === undefined;
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks });
-    return answerJson(readiness, { status: readiness.status === "ready" ? 200 : 503 });
+    const withHooks = (await this.refuseReader(request, info)) === undefined;
+    const records = this.#recording?.status();
+    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records });
+    const isReady = readiness.status === "ready" || readiness.status === "degraded";
+    return answerJson(readiness, { status: isReady ? 200 : 503 });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
-    const refusal = await this.#refuseReader(request, info);
+    const refusal = await this.refuseReader(request, info);
     return refusal === undefined ? answerJson({ hooks: this.#hooks() }, { status: 200 }) : this.#refuse(refusal);
   }
 
@@ -259,13 +268,16 @@ class GatewayServer {
 
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
+    // Those who watch would otherwise keep the server from ending.
+    this.#recording?.hub.close();
     const startedAtMs = performance.now();
     const isIdle = await this.#inFlight.idle(timeoutMs);
     if (!isIdle) this.#log.warn("calls were still under way when draining ended", { timeout_ms: timeoutMs });
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
+  /** Why a request may not read what the gateway shows; undefined when it may. */
+  async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
     const refusal = this.#guard.check(request, info);
     if (refusal !== undefined || !this.hasAuth) return refusal;
     const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));

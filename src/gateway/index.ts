@@ -9,6 +9,7 @@ export { createGateway, type Gateway, type GatewayAuth, type GatewayLimits, type
 export { isLoopback, type PeerInfo } from "./origin.ts";
 export type { GatewayHook } from "./pages.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
+export type { MetricsPage, RecordPages } from "./records.ts";
 export type { RpcMethod } from "./rpc.ts";
 export {
   createJwtAuthenticator,

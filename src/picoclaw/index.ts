@@ -85,5 +85,6 @@ export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
+export type { HookSpan, HookTracer, ObservedVerdict, PointSpan, PointStart } from "./observation.ts";
 export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";
 export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";

@@ -6,6 +6,7 @@ import {
   failClosed,
   failOpen,
   MAX_TIMEOUT_MS,
+  type OnDecision,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
@@ -31,6 +32,7 @@ import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCa
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
 import type { HookPort } from "./port.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
+import { checkTraceparent, type HookTracer, type ObservationOptions, type ObservedHalt, startObservation } from "./observation.ts";
 import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
 
 /** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
@@ -57,6 +59,10 @@ export interface HookManagerOptions {
    * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
    */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Told of each decision after it was made, for records and metrics. @default nobody, which costs nothing */
+  readonly onDecision?: OnDecision | undefined;
+  /** Traces hook points and the calls at them. @default nobody */
+  readonly tracer?: HookTracer | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
@@ -73,6 +79,7 @@ export class HookManager implements HookHost {
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: () => number;
+  readonly #watchers: ObservationOptions;
   readonly #mounted = new Map<string, MountedHook>();
   readonly #foreignReported = new Set<string>();
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
@@ -92,6 +99,7 @@ export class HookManager implements HookHost {
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
+    this.#watchers = { onDecision: options.onDecision, tracer: options.tracer };
     this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
@@ -178,8 +186,9 @@ export class HookManager implements HookHost {
       decision.action === "continue" ||
       (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
     if (!needsApproval) return toToolCheck(decision, undefined);
+    const { traceparent } = outcome;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs }));
+    return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs, traceparent }));
   }
 
   emit(event: HostEvent): void {
@@ -252,13 +261,27 @@ export class HookManager implements HookHost {
     });
   }
 
-  async #run<P extends Origin, V>(
+  async #run<P extends Origin, V extends ObservedHalt>(
     chain: readonly MountedChainHook[],
     input: Current<P>,
-    { rules, signal, timeoutMs }: HostCallOptions & { readonly rules: ChainRules<P, V, TrustedHook<P>> },
+    options: HostCallOptions & { readonly rules: ChainRules<P, V, TrustedHook<P>> },
   ): Promise<ChainOutcome<P, V>> {
+    const { rules, signal, timeoutMs } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, { rules, signal, timeoutMs, now: this.#now });
+    const { caller } = options;
+    const given = checkTraceparent(options.traceparent);
+    const call = { payload: input.value, caller, traceparent: given };
+    const observer = startObservation(rules.point, call, this.#watchers);
+    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, {
+      rules,
+      signal,
+      timeoutMs,
+      now: this.#now,
+      observer,
+      id: observer?.id,
+      traceparent: observer?.traceparent ?? given,
+    });
+    observer?.end(outcome);
     // One record for each hook that was called: not by name, for another hook may have that by now.
     for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
     if (outcome.aborted) {
