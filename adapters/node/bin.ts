@@ -8,6 +8,9 @@ import { isatty } from "node:tty";
 import { parseArgs } from "node:util";
 import { type CliHost, type CliStream, runCli, type StopSignal } from "../../src/cli/index.ts";
 import { createSpawn } from "./child-process.ts";
+import { createMetrics } from "./metrics.ts";
+import { openKeptRecords, openRecording } from "./open-records.ts";
+import { createOtelTracer } from "./otel-tracer.ts";
 import { serveGateway } from "./serve.ts";
 import { readVersion } from "./version.ts";
 
@@ -36,6 +39,9 @@ const host: CliHost = {
   fetch: (url, request) => fetch(url, request),
   spawn: createSpawn,
   digest: (bytes) => createHash("sha256").update(bytes).digest(),
+  records: { record: openRecording, read: openKeptRecords },
+  createMetrics,
+  tracer: createOtelTracer(),
   now: () => performance.now(),
   tokenize: (args, options) =>
     parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true }).tokens,

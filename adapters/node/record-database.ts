@@ -139,8 +139,8 @@ export class RecordDatabase {
 }
 
 function readSeal(body: string): { readonly chain: string; readonly hash: string } {
-  const value = parse(body);
-  return { chain: String(value["chain"] ?? ""), hash: String(value["hash"] ?? NO_HASH) };
+  const { chain, hash } = parse(body);
+  return { chain: typeof chain === "string" ? chain : "", hash: typeof hash === "string" ? hash : NO_HASH };
 }
 
 function isSame(row: Readonly<Record<string, unknown>>, body: string): boolean {

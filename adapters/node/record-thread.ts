@@ -19,7 +19,10 @@ import { createSqliteSink } from "./sqlite-sink.ts";
 
 const STATUS_MS = 500;
 
-const send = (message: FromThread): void => parentPort?.postMessage(message);
+function send(message: FromThread): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
+  parentPort?.postMessage(message);
+}
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the other thread of this program made it
 const settings = workerData as RecordSettings;

@@ -50,12 +50,12 @@ class WatchedHub extends RecordHub {
   }
 
   override subscribe(options: SubscribeOptions): Subscription {
-    const { take, close } = super.subscribe(options);
+    const subscription = super.subscribe(options);
     this.#onChange();
     return {
-      take,
+      take: () => subscription.take(),
       close: () => {
-        close();
+        subscription.close();
         this.#onChange();
       },
     };
@@ -89,10 +89,14 @@ class ThreadRecorder implements ThreadRecording {
     this.#hasSinks = [sqlite, file, http].some((sink) => sink !== undefined);
     // The same file, as it is or as it is built.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
-    this.#thread = new Worker(new URL(`./record-thread${extension}`, import.meta.url), { workerData: settings });
+    this.#thread = new Worker(new URL(`./record-thread${extension}`, import.meta.url), {
+      workerData: settings,
+      // What it makes is short-lived, and a larger nursery only grows the process.
+      resourceLimits: { maxYoungGenerationSizeMb: 16 },
+    });
     this.#thread.unref();
     this.#thread.on("message", (message: FromThread) => this.#onMessage(message));
-    this.#thread.on("error", (error) => this.#onEnd(error.message));
+    this.#thread.on("error", (error: unknown) => this.#onEnd(String(error)));
     this.#thread.on("exit", () => this.#onEnd("it has ended"));
     this.hub = new WatchedHub(() => this.#watch());
     const store: RecordStore = {
@@ -114,7 +118,7 @@ class ThreadRecorder implements ThreadRecording {
   status(): RecorderStatus {
     const { degraded, dropped, waiting, sinks } = this.#status;
     return {
-      degraded: degraded || this.#loss.isRecent(this.#droppedCount) || this.#failure !== undefined,
+      degraded: degraded || this.#loss.isRecent(this.#droppedCount) || (this.#failure !== undefined && !this.#isClosed),
       dropped: dropped + this.#droppedCount,
       waiting: waiting + this.#pending.length,
       sinks,
@@ -142,6 +146,7 @@ class ThreadRecorder implements ThreadRecording {
   }
 
   #post(message: ToThread): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
     this.#thread.postMessage(message);
   }
 
@@ -233,7 +238,7 @@ class ThreadRecorder implements ThreadRecording {
       this.#log.error("records are no longer kept: their thread has ended", { error: why });
     }
     this.#failure ??= why;
-    for (const { reject } of this.#questions.values()) reject(new HookgateError("ERR_CLOSED", why));
+    for (const question of this.#questions.values()) question.reject(new HookgateError("ERR_CLOSED", why));
     this.#questions.clear();
   }
 }

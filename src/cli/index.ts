@@ -7,6 +7,7 @@ import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
+import { records } from "./records.ts";
 import { serve } from "./serve.ts";
 import { createPaint, toLine } from "./text.ts";
 
@@ -14,7 +15,7 @@ export { type Command, EXIT, type Example } from "./command.ts";
 export type { ArgOption, ArgToken, CliHost, CliStream, ServeOptions, StopSignal } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, call, check, schema, version];
+export const commands: readonly Command[] = [serve, call, check, records, schema, version];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

@@ -1,6 +1,6 @@
 import { createManagerFromConfig, type GatewayConfig, type StartedHook, type StartedManager } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { createGateway, type Gateway } from "../gateway/index.ts";
+import { createGateway, type Gateway, type GatewayHook, type RecordPages } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -9,6 +9,7 @@ import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
 import { createPaint, toLine } from "./text.ts";
+import { startWatching } from "./watching.ts";
 
 const FLUSH_MS = 2000;
 /** npm passes a Ctrl-C on that the terminal has sent already: what comes this soon is the same one. */
@@ -60,10 +61,16 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   const stop = listenForStop(host);
   try {
     const { spawn } = host;
-    const made = await createManagerFromConfig(config, { spawn, builtins, log, baseDir, now: () => host.now() });
+    const hooks = (): readonly GatewayHook[] => made?.manager.hooks() ?? [];
+    let made: StartedManager | undefined;
+    const watching = startWatching(config, { host, log, baseDir, hooks });
+    const { onDecision, pages } = watching;
+    const { tracer } = host;
+    const now = (): number => host.now();
     try {
+      made = await createManagerFromConfig(config, { spawn, builtins, log, baseDir, now, onDecision, tracer });
       assertRequired(made.started);
-      const gateway = toGateway(made, gatewayConfig, { host, log });
+      const gateway = toGateway(made, gatewayConfig, { host, log, pages });
       gateway.assertBindable(address.hostname);
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
@@ -72,7 +79,8 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       await listener.close();
       await made.manager.flush(FLUSH_MS);
     } finally {
-      await made.manager.close();
+      await made?.manager.close();
+      await watching.close();
     }
   } finally {
     stop.dispose();
@@ -121,11 +129,12 @@ function assertRequired(started: readonly StartedHook[]): void {
 function toGateway(
   { manager, started }: StartedManager,
   { auth, limits, allowed_origins: allowedOrigins }: GatewayConfig,
-  { host, log }: { readonly host: CliHost; readonly log: Log },
+  { host, log, pages }: { readonly host: CliHost; readonly log: Log; readonly pages: RecordPages },
 ): Gateway {
   const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   return createGateway({
+    ...pages,
     host: manager,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
     auth: auth.tokens.length === 0 ? undefined : { tokens: auth.tokens, digest: host.digest },

@@ -7,6 +7,7 @@ import {
   createRemotePort,
   type HookGrant,
   HookManager,
+  type HookManagerOptions,
   type HookPoint,
   type HookPort,
   type PortStatus,
@@ -33,6 +34,10 @@ export interface ManagerFromConfigOptions extends HookPorts {
    * call, as a runtime needs where nothing may be sent outside of a request. @default true
    */
   readonly waitForHooks?: boolean | undefined;
+  /** Told of each decision. @default nobody */
+  readonly onDecision?: HookManagerOptions["onDecision"];
+  /** Traces hook points and calls. @default nobody */
+  readonly tracer?: HookManagerOptions["tracer"];
 }
 
 /** How one hook came up. */
@@ -88,7 +93,9 @@ export async function createManagerFromConfig(
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const manager = new HookManager({ timeouts, log, now, currentRequest: options.platform?.currentRequest });
+  const { onDecision, tracer, platform } = options;
+  const { currentRequest } = platform ?? {};
+  const manager = new HookManager({ timeouts, log, now, currentRequest, onDecision, tracer });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);

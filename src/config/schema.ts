@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
 import {
   enabledSchema,
@@ -35,6 +36,9 @@ export interface HooksConfig {
 export interface ConfigFile {
   readonly hooks: HooksConfig;
   readonly gateway: GatewayConfig;
+  /** Absent: nothing is recorded. */
+  readonly records?: RecordsConfig;
+  readonly metrics: MetricsConfig;
 }
 
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -77,6 +81,8 @@ export const fileSchema: z.ZodType<ConfigFile> = z.looseObject({
   $schema: z.string().exactOptional().describe("Where this schema is, for editors."),
   hooks: hooksSchema,
   gateway: gatewaySchema,
+  records: recordsSchema.exactOptional(),
+  metrics: metricsSchema,
 });
 
 /** The JSON Schema (draft 7, which editors know best) of a config file. */

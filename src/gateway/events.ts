@@ -13,6 +13,8 @@ export interface StreamOptions {
 /** How much may wait for a client in the stream itself, in events; the rest waits, bounded, in its subscription. */
 const MAX_QUEUED = 16;
 
+const ignore = (): void => {};
+
 const encoder = new TextEncoder();
 
 /**
@@ -20,21 +22,23 @@ const encoder = new TextEncoder();
  * @see {@link https://html.spec.whatwg.org/multipage/server-sent-events.html}
  */
 export function streamEvents(hub: RecordHub, { filter, signal, heartbeatMs = 15_000 }: StreamOptions): Response {
-  let stop = (): void => {};
+  let stop = ignore;
+  let client: Client | undefined;
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const client = new Client(hub, controller, filter);
-        const heartbeat = setInterval(() => client.beat(), heartbeatMs);
+        const started = new Client(hub, controller, filter);
+        client = started;
+        const heartbeat = setInterval(() => started.beat(), heartbeatMs);
         stop = () => {
           clearInterval(heartbeat);
           signal.removeEventListener("abort", stop);
-          client.close();
+          started.close();
         };
-        client.onEnd = stop;
+        started.onEnd = stop;
         signal.addEventListener("abort", stop);
-        this.pull = () => client.deliver();
       },
+      pull: () => client?.deliver(),
       cancel: () => stop(),
     },
     { highWaterMark: MAX_QUEUED },

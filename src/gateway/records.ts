@@ -121,8 +121,8 @@ function watchRecords(request: Request, { hub }: Recording): Response {
 
 function parseQuery<T extends object>(request: Request, schema: z.ZodType<T>): T | Refusal {
   const given = Object.fromEntries(new URL(request.url).searchParams);
-  const { data, error } = schema.safeParse(given);
-  if (data !== undefined) return data;
-  const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   return { code: "ERR_INVALID_PARAMS", message: problems.join("; ") };
 }

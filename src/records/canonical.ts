@@ -13,7 +13,8 @@ function write(value: unknown): string | undefined {
   if (typeof value === "boolean" || value === null) return String(value);
   if (typeof value !== "object") return undefined;
   if (Array.isArray(value)) return writeArray(value);
-  if ("toJSON" in value && typeof value.toJSON === "function") return write(value.toJSON());
+  // What writes itself, such as a date.
+  if ("toJSON" in value && typeof value.toJSON === "function") return write(JSON.parse(JSON.stringify(value)));
   let text = "";
   for (const key of Object.keys(value).toSorted()) {
     const item = write(Reflect.get(value, key));

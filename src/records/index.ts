@@ -9,6 +9,7 @@ export { Recorder, type RecorderOptions, type RecorderStatus, type Recording } f
 export { type ChainState, NO_HASH, type Sealed, type SealedRecord } from "./seal.ts";
 export { createLineSink, type RecordSink } from "./sink.ts";
 export {
+  type KeptRecords,
   type ListOptions,
   matchesFilter,
   MAX_PAGE_RECORDS,

@@ -4,7 +4,7 @@ export const MASKED = "[masked]";
 /** The keys on the way to what is masked; `*` is any key or index. */
 export type MaskPath = readonly string[];
 
-const STEP = /(?:^|\.)([\p{L}\p{N}_$*-]+)|\[(\d+|\*)\]|\[("(?:[^"\\]|\\.)*")\]/uy;
+const STEP = /(?:^|(?<!^)\.)([\p{L}\p{N}_$*-]+)|\[(\d+|\*)\]|\[("(?:[^"\\]|\\.)*")\]/uy;
 
 /**
  * Reads a path such as `arguments.password`, `messages[*].content` or `arguments["api key"]`.

@@ -1,4 +1,5 @@
 import type { DecisionRecord } from "./record.ts";
+import type { ChainReport } from "./verify.ts";
 
 /** Which records are wanted. */
 export interface RecordFilter {
@@ -42,4 +43,16 @@ export function matchesFilter(record: DecisionRecord, { session, tool, outcome, 
   if (tool !== undefined && record.tool !== tool) return false;
   if (outcome !== undefined && record.action !== outcome) return false;
   return sinceMs === undefined || Date.parse(record.time) >= sinceMs;
+}
+
+/** Records as they are kept, for looking at them without a gateway. */
+export interface KeptRecords {
+  /** Where they are. */
+  readonly path: string;
+  /** Looks records up; absent where they can only be read through. */
+  readonly store: RecordStore | undefined;
+  /** Every record as one line of JSON, oldest first. */
+  all(): AsyncIterable<string> | Iterable<string>;
+  verify(): Promise<ChainReport>;
+  close(): void;
 }

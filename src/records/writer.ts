@@ -36,7 +36,7 @@ export class SinkWriter {
   #waiting: DecisionRecord[] = [];
   #chain: ChainState | undefined;
   /** Where the chain of a sink stands that does not say so itself. */
-  #known: ChainState | undefined;
+  #known: ChainState = createChain();
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #failureCount = 0;
   #error: string | undefined;
@@ -110,7 +110,7 @@ export class SinkWriter {
       this.#waiting = this.#waiting.slice(records.length);
       const said = this.#unsaidCount;
       try {
-        this.#chain ??= (await this.#sink.open()) ?? this.#known ?? createChain();
+        this.#chain ??= (await this.#sink.open()) ?? this.#known;
         const batch = await this.#seal(records, said);
         await this.#sink.write(batch);
         const last = batch.at(-1);
@@ -131,7 +131,7 @@ export class SinkWriter {
   async #seal(records: readonly DecisionRecord[], lost: number): Promise<readonly Sealed[]> {
     const { hash } = this.#options;
     const batch: Sealed[] = [];
-    let state = this.#chain ?? createChain();
+    let state = this.#chain ?? this.#known;
     for (const [index, record] of records.entries()) {
       const sealed = await sealRecord(record, state, { hash, lost: index === 0 ? lost : 0 });
       batch.push(sealed);
