@@ -40,6 +40,8 @@ const recorder = new Recorder({
   maxPayloadBytes,
   maxWaiting,
   sliceMs: 50,
+  gatherMs: 100,
+  maxBatch: 1024,
   hash: (text) => hash("sha256", text, "hex"),
   log: createObjectLog((level, { message, ...fields }) => {
     if (level !== "debug") send({ type: "log", level, message: String(message), fields });

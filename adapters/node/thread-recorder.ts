@@ -26,7 +26,7 @@ export interface ThreadRecording extends Recording {
 }
 
 /** How long decisions are left to gather, in milliseconds. */
-const GATHER_MS = 5;
+const GATHER_MS = 20;
 const MAX_BATCH = 500;
 /** How many batches the thread may have that it has not said it took. */
 const MAX_UNTAKEN = 8;

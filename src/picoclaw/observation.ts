@@ -78,9 +78,15 @@ interface Parts extends Pick<HostCallOptions, "caller" | "traceparent"> {
   readonly span: PointSpan | undefined;
 }
 
+/** A UUIDv7: what is kept by ids that grow is kept for half the price. */
+function createId(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+}
+
 /** One call of a point as it is followed. */
 export class Observation<P extends Origin> implements ChainObserver<P> {
-  readonly id: string = crypto.randomUUID();
+  readonly id: string = createId();
   readonly #point: string;
   readonly #input: P;
   readonly #parts: Parts;

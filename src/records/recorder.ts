@@ -20,6 +20,8 @@ export interface RecorderOptions {
   readonly maxWaiting?: number | undefined;
   /** How many records a sink is given at once. @default 256 */
   readonly maxBatch?: number | undefined;
+  /** How long decisions are left to gather, in milliseconds: larger batches cost less for each. @default 5 */
+  readonly gatherMs?: number | undefined;
   /** How long records are made of decisions before the thread is free for others, in milliseconds. @default 2 */
   readonly sliceMs?: number | undefined;
   /** SHA-256 in hex. @default WebCrypto's, which on Node costs a thread hop for each hash */
@@ -45,6 +47,7 @@ export interface RecorderStatus {
 interface Settings extends Omit<RecordOptions, "generation"> {
   readonly maxWaiting: number;
   readonly sliceMs: number;
+  readonly gatherMs: number;
   readonly log: Log;
 }
 
@@ -53,8 +56,6 @@ interface Pending {
   readonly generation: number;
 }
 
-/** How long decisions are left to gather, in milliseconds. */
-const GATHER_MS = 5;
 
 const encoder = new TextEncoder();
 
@@ -95,11 +96,11 @@ export class Recorder implements Recording {
 
   /** @throws {RangeError} when a bound is not a positive integer */
   constructor({ sinks, waitUntil, ...options }: RecorderOptions) {
-    const { payload = "hash", masks = [], hash = webHash, log = silentLog, sliceMs = 2 } = options;
+    const { payload = "hash", masks = [], hash = webHash, log = silentLog, sliceMs = 2, gatherMs = 5 } = options;
     const maxWaiting = toBound("maxWaiting", options.maxWaiting, 10_000);
     const maxBatch = toBound("maxBatch", options.maxBatch, 256);
     const maxPayloadBytes = toBound("maxPayloadBytes", options.maxPayloadBytes, 16_384);
-    this.#options = { payload, masks, hash, log, maxWaiting, maxPayloadBytes, sliceMs };
+    this.#options = { payload, masks, hash, log, maxWaiting, maxPayloadBytes, sliceMs, gatherMs };
     this.#waitUntil = waitUntil;
     this.#writers = sinks.map((sink) => new SinkWriter(sink, { maxWaiting, maxBatch, hash, log }));
   }
@@ -150,7 +151,7 @@ export class Recorder implements Recording {
     this.#unsaidCount += count;
   }
 
-  #arm(delayMs = GATHER_MS): void {
+  #arm(delayMs = this.#options.gatherMs): void {
     if (this.#waitUntil !== undefined) {
       this.#waitUntil(this.flush());
       return;

@@ -2,6 +2,7 @@ import process from "node:process";
 import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchRecords } from "./records.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
 
@@ -11,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> =
   jcli: benchJcli,
   stdio: benchStdio,
   gateway: benchGateway,
+  records: benchRecords,
 };
 
 const asked = process.argv.slice(2);

@@ -46,7 +46,8 @@ describe("the chain", () => {
 
   test("changed and hashed again is found at the next", async () => {
     const texts = await chainOf(10);
-    const { hash: _, ...record } = { ...(JSON.parse(texts[4]!) as Record<string, unknown>), tool: "bosh" };
+    const { hash: _, ...parsed } = JSON.parse(texts[4]!) as Record<string, unknown>;
+    const record = { ...parsed, tool: "bosh" };
     const forged = `${toCanonicalJson(record).slice(0, -1)},"hash":"${sha256(toCanonicalJson(record))}"}`;
     expect(await kindsOf(texts.with(4, forged), headOf(texts))).toEqual(["changed 6"]);
   });
