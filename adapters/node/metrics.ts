@@ -9,6 +9,8 @@ export interface MetricsOptions {
   readonly hooks: () => readonly GatewayHook[];
   /** How the recording of decisions is going. @default there is none */
   readonly recorderStatus?: (() => RecorderStatus) | undefined;
+  /** How many requests are under way. @default not counted */
+  readonly callsInFlight?: (() => number) | undefined;
 }
 
 /** Counts of decisions, and the page that shows them. */
@@ -24,10 +26,11 @@ const BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 6
 const MAX_HOOKS = 200;
 
 /** The names of what is counted are documented in docs/operations.md, "Metrics". */
-export function createMetrics({ hooks, recorderStatus }: MetricsOptions): Metrics {
+export function createMetrics({ hooks, recorderStatus, callsInFlight }: MetricsOptions): Metrics {
   const registry = new Registry();
   const counted = new DecisionCounts(registry);
   addHookGauges(registry, hooks);
+  if (callsInFlight !== undefined) addInFlight(registry, callsInFlight);
   if (recorderStatus !== undefined) addRecordGauges(registry, recorderStatus);
   return {
     contentType: registry.contentType,
@@ -177,6 +180,17 @@ function addHookGauges(registry: Registry, hooks: () => readonly GatewayHook[]):
       for (const { name: hook, events: counts } of hooks().slice(0, MAX_HOOKS)) {
         for (const [result, count] of Object.entries(counts ?? {})) events.set({ hook, result }, count);
       }
+    },
+  });
+}
+
+function addInFlight(registry: Registry, callsInFlight: () => number): void {
+  const inFlight: Gauge = new Gauge({
+    name: "hookgate_requests_in_flight",
+    help: "Requests to /rpc that are under way.",
+    registers: [registry],
+    collect(): void {
+      inFlight.set(callsInFlight());
     },
   });
 }

@@ -6,15 +6,15 @@
 import { hash } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import { createObjectLog } from "../../src/log.ts";
-import {
-  createHttpSink,
-  parseMaskPath,
-  Recorder,
-  type RecordSink,
-  type RecordStore,
-} from "../../src/records/index.ts";
+import { createHttpSink, parseMaskPath, Recorder, type RecordSink, type RecordStore } from "../../src/records/index.ts";
 import { createFileSink } from "./record-file.ts";
-import { decodeDecisions, type FromThread, type Question, type RecordSettings, type ToThread } from "./record-message.ts";
+import {
+  decodeDecisions,
+  type FromThread,
+  type Question,
+  type RecordSettings,
+  type ToThread,
+} from "./record-message.ts";
 import { createSqliteSink } from "./sqlite-sink.ts";
 
 const STATUS_MS = 500;

@@ -12,7 +12,14 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from "../../src/records/index.ts";
-import { type Answers, encodeDecision, type FromThread, type Question, type RecordSettings, type ToThread } from "./record-message.ts";
+import {
+  type Answers,
+  encodeDecision,
+  type FromThread,
+  type Question,
+  type RecordSettings,
+  type ToThread,
+} from "./record-message.ts";
 
 /** Options of {@link createThreadRecorder}. */
 export interface ThreadRecorderOptions extends RecordSettings {

@@ -68,6 +68,7 @@ export interface RecordsPort {
 export interface MetricsSource {
   readonly hooks: () => readonly GatewayHook[];
   readonly recorderStatus?: (() => RecorderStatus) | undefined;
+  readonly callsInFlight?: (() => number) | undefined;
 }
 
 /** Everything the command line needs of the runtime it runs on. */

@@ -63,14 +63,21 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
     const { spawn } = host;
     const hooks = (): readonly GatewayHook[] => made?.manager.hooks() ?? [];
     let made: StartedManager | undefined;
-    const watching = startWatching(config, { host, log, baseDir, hooks });
+    let gateway: Gateway | undefined;
+    const watching = startWatching(config, {
+      host,
+      log,
+      baseDir,
+      hooks,
+      callsInFlight: () => gateway?.callsInFlight() ?? 0,
+    });
     const { onDecision, pages } = watching;
     const { tracer } = host;
     const now = (): number => host.now();
     try {
       made = await createManagerFromConfig(config, { spawn, builtins, log, baseDir, now, onDecision, tracer });
       assertRequired(made.started);
-      const gateway = toGateway(made, gatewayConfig, { host, log, pages });
+      gateway = toGateway(made, gatewayConfig, { host, log, pages });
       gateway.assertBindable(address.hostname);
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });

@@ -18,19 +18,23 @@ export interface WatchingOptions {
   readonly log: Log;
   readonly baseDir: string;
   readonly hooks: () => readonly GatewayHook[];
+  readonly callsInFlight: () => number;
 }
 
 /**
  * Begins to record and count decisions, as a config says.
  * @throws {HookgateError} `ERR_CONFIG` when this runtime cannot record them
  */
-export function startWatching({ records, metrics }: Config, { host, log, baseDir, hooks }: WatchingOptions): Watching {
+export function startWatching(
+  { records, metrics }: Config,
+  { host, log, baseDir, hooks, callsInFlight }: WatchingOptions,
+): Watching {
   if (records?.enabled === true && host.records === undefined) {
     throw new HookgateError("ERR_CONFIG", "records: this runtime cannot record decisions");
   }
   const recording = host.records?.record(records, { baseDir, log });
   const recorderStatus = recording && (() => recording.status());
-  const counted = metrics.enabled ? host.createMetrics?.({ hooks, recorderStatus }) : undefined;
+  const counted = metrics.enabled ? host.createMetrics?.({ hooks, recorderStatus, callsInFlight }) : undefined;
   const observers = [counted?.onDecision, recording?.toObserver()].filter((observer) => observer !== undefined);
   return {
     onDecision: observers.length < 2 ? observers[0] : (decision) => observers.forEach((tell) => tell(decision)),

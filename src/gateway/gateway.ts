@@ -80,6 +80,8 @@ export interface Gateway {
    * `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
+  /** How many `/rpc` requests are under way. */
+  callsInFlight(): number;
   /**
    * Checks that the gateway may be reached by this name; whoever listens calls it first.
    * @throws {HookgateError} `ERR_CONFIG` when it is not a loopback name and no authentication is configured
@@ -127,6 +129,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const response = isRpc(request) ? server.rpc(request, info) : Promise.resolve(app.fetch(request, info));
       return server.hasOrigins ? response.then((answer) => server.withCors(request, answer)) : response;
     },
+    callsInFlight: () => server.callsInFlight(),
     drain: (timeoutMs) => server.drain(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
   };
@@ -264,6 +267,10 @@ class GatewayServer {
       response.headers.set("access-control-expose-headers", "retry-after");
     }
     return response;
+  }
+
+  callsInFlight(): number {
+    return this.#inFlight.count;
   }
 
   async drain(timeoutMs: number): Promise<void> {

@@ -60,6 +60,11 @@ export class InFlight {
     this.#max = max;
   }
 
+  /** How many are under way. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** Whether there was room for one more. */
   enter(): boolean {
     if (this.#count >= this.#max) return false;

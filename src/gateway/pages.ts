@@ -37,7 +37,10 @@ export interface ReadinessOptions {
  * Whether the gateway should be sent calls: it is not draining and every required hook can be called. A hook that is not
  * required only shows here; its calls are no-verdicts, for its failure policy to decide.
  */
-export function toReadiness(hooks: readonly GatewayHook[], { isDraining, withHooks, records }: ReadinessOptions): Readiness {
+export function toReadiness(
+  hooks: readonly GatewayHook[],
+  { isDraining, withHooks, records }: ReadinessOptions,
+): Readiness {
   const unready = hooks.filter(({ state }) => state !== "ready");
   const isReady = unready.every(({ required }) => required !== true);
   const status = isDraining ? "draining" : !isReady ? "not_ready" : records?.degraded ? "degraded" : "ready";

@@ -126,9 +126,7 @@ export class RpcServer {
     const { host, methods } = this.#options;
     const options = { signal, timeoutMs, traceparent, caller: principal.name };
     const further = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    return further === undefined
-      ? answerHost(host, { method, params, ...options })
-      : further(params, options);
+    return further === undefined ? answerHost(host, { method, params, ...options }) : further(params, options);
   }
 
   /** What a caller may know of a failure: its own fault in full, anything else only as an id to look for in the log. */

@@ -32,7 +32,13 @@ import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCa
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
 import type { HookPort } from "./port.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
-import { checkTraceparent, type HookTracer, type ObservationOptions, type ObservedHalt, startObservation } from "./observation.ts";
+import {
+  checkTraceparent,
+  type HookTracer,
+  type ObservationOptions,
+  type ObservedHalt,
+  startObservation,
+} from "./observation.ts";
 import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
 
 /** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */

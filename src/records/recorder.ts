@@ -3,7 +3,13 @@ import { type Log, silentLog } from "../log.ts";
 import { RecordHub } from "./hub.ts";
 import { RecentLoss } from "./loss.ts";
 import type { MaskPath } from "./mask.ts";
-import { type DecisionRecord, type HashText, type PayloadMode, type RecordOptions, toDecisionRecord } from "./record.ts";
+import {
+  type DecisionRecord,
+  type HashText,
+  type PayloadMode,
+  type RecordOptions,
+  toDecisionRecord,
+} from "./record.ts";
 import type { RecordSink } from "./sink.ts";
 import { type SinkStatus, SinkWriter } from "./writer.ts";
 
@@ -55,7 +61,6 @@ interface Pending {
   readonly decision: ObservedDecision;
   readonly generation: number;
 }
-
 
 const encoder = new TextEncoder();
 

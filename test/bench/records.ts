@@ -57,7 +57,9 @@ async function benchPages(): Promise<BenchReport> {
   const observe = recorder.toObserver();
   for (let count = 1; count <= RECORD_COUNT; count += 1) {
     const meta = { SessionKey: `s${count % 500}` };
-    observe(decision({ input: { meta, tool: `tool${count % 50}` }, action: count % 100 === 0 ? "deny_tool" : "continue" }));
+    observe(
+      decision({ input: { meta, tool: `tool${count % 50}` }, action: count % 100 === 0 ? "deny_tool" : "continue" }),
+    );
     if (count % 5000 === 0) await recorder.flush();
   }
   const rows = await measureRates([

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createSqliteSink } from "../../adapters/node/index.ts";
 import { commands } from "../../src/cli/index.ts";
 import { toConfigJsonSchema } from "../../src/config/index.ts";
 import { runInMemory } from "./memory-host.ts";
@@ -19,7 +20,11 @@ const CONFIG = {
 let cwd = "";
 
 beforeAll(async () => {
-  cwd = await makeDir({ "hooks.json": CONFIG });
+  cwd = await makeDir({ "hooks.json": { ...CONFIG, records: {} } });
+  // As a gateway leaves it.
+  const sink = createSqliteSink({ path: join(cwd, "hookgate-records.db") });
+  await sink.open();
+  await sink.close();
 });
 
 afterAll(() => removeDir(cwd));

@@ -61,8 +61,16 @@ describe("a patch", () => {
 
 describe("a mask", () => {
   test.each([
-    ["arguments.password", { arguments: { password: "p", user: "u" } }, { arguments: { password: "[masked]", user: "u" } }],
-    ["messages[*].content", { messages: [{ content: 1 }, { role: "x" }] }, { messages: [{ content: "[masked]" }, { role: "x" }] }],
+    [
+      "arguments.password",
+      { arguments: { password: "p", user: "u" } },
+      { arguments: { password: "[masked]", user: "u" } },
+    ],
+    [
+      "messages[*].content",
+      { messages: [{ content: 1 }, { role: "x" }] },
+      { messages: [{ content: "[masked]" }, { role: "x" }] },
+    ],
     ['arguments["api key"]', { arguments: { "api key": { a: 1 } } }, { arguments: { "api key": "[masked]" } }],
     ["a[1]", { a: [1, 2] }, { a: [1, "[masked]"] }],
     ["*.secret", { a: { secret: 1 }, b: 2 }, { a: { secret: "[masked]" }, b: 2 }],

@@ -73,7 +73,9 @@ describe("a recorder", () => {
     }
     expect(recorder.status()).toMatchObject({
       degraded: true,
-      sinks: [{ name: "memory", state: "failing", error: "no space left on device", written: 0, lost: 15, waiting: 10 }],
+      sinks: [
+        { name: "memory", state: "failing", error: "no space left on device", written: 0, lost: 15, waiting: 10 },
+      ],
     });
     sink.failure = undefined;
     await vi.advanceTimersByTimeAsync(60_000);

@@ -128,10 +128,13 @@ describe("records over HTTP", () => {
     expect(await response.text()).toContain(query.split("=")[0]);
   });
 
-  test.each(["/v1/records", "/v1/records/x", "/v1/events", "/metrics"])("%s is for those who may read", async (path) => {
-    expect((await get(path, "call")).status).toBe(403);
-    expect((await fetch(`${listener.url}${path}`)).status).toBe(401);
-  });
+  test.each(["/v1/records", "/v1/records/x", "/v1/events", "/metrics"])(
+    "%s is for those who may read",
+    async (path) => {
+      expect((await get(path, "call")).status).toBe(403);
+      expect((await fetch(`${listener.url}${path}`)).status).toBe(401);
+    },
+  );
 
   test("an id that is not there is 404", async () => {
     expect((await get("/v1/records/nothing")).status).toBe(404);

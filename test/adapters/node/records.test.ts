@@ -1,11 +1,25 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createFileSink, createSqliteSink, createThreadRecorder, openKeptRecords } from "../../../adapters/node/index.ts";
+import {
+  createFileSink,
+  createSqliteSink,
+  createThreadRecorder,
+  openKeptRecords,
+} from "../../../adapters/node/index.ts";
 import { Recorder, type RecordSink } from "../../../src/records/index.ts";
 import { decision, sha256 } from "../../records/fixtures.ts";
 
@@ -71,7 +85,11 @@ describe("a database", () => {
 
   test.each([
     ["a removed row", "DELETE FROM records WHERE seq = 5", ["missing"]],
-    ["a changed body", `UPDATE records SET body = replace(body, 'bash', 'bosh') WHERE seq = 5`, ["unreadable", "missing"]],
+    [
+      "a changed body",
+      `UPDATE records SET body = replace(body, 'bash', 'bosh') WHERE seq = 5`,
+      ["unreadable", "missing"],
+    ],
     ["a changed column", "UPDATE records SET outcome = 'deny_tool' WHERE seq = 5", ["unreadable", "missing"]],
     ["a cut end", "DELETE FROM records WHERE seq > 15", ["truncated"]],
     ["a cut beginning", "DELETE FROM records WHERE seq < 5", ["missing"]],

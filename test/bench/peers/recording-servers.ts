@@ -29,7 +29,8 @@ const recorded: HookManager = new Manager({
     record(decision);
   },
 });
-for (const host of [plain, recorded]) await host.mount({ beforeTool: () => ({ action: "continue" }) }, { name: "bench" });
+for (const host of [plain, recorded])
+  await host.mount({ beforeTool: () => ({ action: "continue" }) }, { name: "bench" });
 const off = await serveGateway(createGateway({ host: plain, hooks: () => plain.hooks() }), { port: 0 });
 const pages = { recording, records: recording.store, metrics };
 const on = await serveGateway(createGateway({ host: recorded, hooks: () => recorded.hooks(), ...pages }), { port: 0 });
