@@ -269,8 +269,8 @@ describe("spans", () => {
       { name: "remote" },
     );
     await traced.mount({ beforeTool: () => Promise.reject(new Error("broken")) }, { name: "local" });
-    const call = { tool: "bash", meta: { SessionKey: "s1", AgentID: "main" } };
-    await traced.beforeTool(call, { traceparent: TRACEPARENT });
+    const asked = { tool: "bash", meta: { SessionKey: "s1", AgentID: "main" } };
+    await traced.beforeTool(asked, { traceparent: TRACEPARENT });
     const [local, remote, point] = exporter.getFinishedSpans();
     expect(point).toMatchObject({
       name: "hook before_tool",

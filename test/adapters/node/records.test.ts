@@ -33,6 +33,13 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+const databasePath = (): string => join(dir, "records.db");
+const linesPath = (): string => join(dir, "decisions.jsonl");
+
+function ids(texts: readonly string[]): unknown[] {
+  return texts.map((text) => (JSON.parse(text) as { id: string }).id);
+}
+
 async function record(sink: RecordSink, count: number): Promise<Recorder> {
   const recorder = new Recorder({ sinks: [sink], hash: sha256, maxBatch: 10 });
   const observe = recorder.toObserver();
@@ -49,18 +56,16 @@ async function problemsOf(file: string): Promise<readonly string[]> {
 }
 
 describe("a database", () => {
-  const path = (): string => join(dir, "records.db");
-
   test("goes on with its chain when it is opened again", async () => {
-    await record(createSqliteSink({ path: path() }), 30);
-    await record(createSqliteSink({ path: path() }), 30);
-    const kept = openKeptRecords(undefined, { baseDir: ".", file: path() })!;
+    await record(createSqliteSink({ path: databasePath() }), 30);
+    await record(createSqliteSink({ path: databasePath() }), 30);
+    const kept = openKeptRecords(undefined, { baseDir: ".", file: databasePath() })!;
     expect(await kept.verify()).toMatchObject({ count: 60, lost: 0, problems: [], head: { seq: 60 } });
     kept.close();
   });
 
   test("is looked up newest first, in pages, with filters", async () => {
-    const recorder = new Recorder({ sinks: [createSqliteSink({ path: path() })], hash: sha256 });
+    const recorder = new Recorder({ sinks: [createSqliteSink({ path: databasePath() })], hash: sha256 });
     const observe = recorder.toObserver();
     const made = Array.from({ length: 25 }, (_, index) => {
       const input = { meta: { SessionKey: index % 2 === 0 ? "even" : "odd" }, tool: index < 20 ? "bash" : "rm" };
@@ -68,8 +73,7 @@ describe("a database", () => {
     });
     made.forEach(observe);
     await recorder.close();
-    const { store, close } = openKeptRecords(undefined, { baseDir: ".", file: path() })!;
-    const ids = (texts: readonly string[]): unknown[] => texts.map((text) => (JSON.parse(text) as { id: string }).id);
+    const { store, close } = openKeptRecords(undefined, { baseDir: ".", file: databasePath() })!;
     const first = await store!.list({ maxRecords: 10 });
     const second = await store!.list({ maxRecords: 10, cursor: first.next });
     const third = await store!.list({ maxRecords: 10, cursor: second.next });
@@ -99,32 +103,32 @@ describe("a database", () => {
       ["unreadable", "unreadable", "missing"],
     ],
   ])("shows %s", async (_name, sql, kinds) => {
-    await record(createSqliteSink({ path: path() }), 20);
-    const database = new DatabaseSync(path());
+    await record(createSqliteSink({ path: databasePath() }), 20);
+    const database = new DatabaseSync(databasePath());
     database.exec(sql);
     database.close();
-    expect(await problemsOf(path())).toEqual(kinds);
+    expect(await problemsOf(databasePath())).toEqual(kinds);
   });
 
   test("deletes what is too old or too much, and its chain is still good", async () => {
-    await record(createSqliteSink({ path: path(), maxRecords: 25 }), 100);
-    const kept = openKeptRecords(undefined, { baseDir: ".", file: path() })!;
+    await record(createSqliteSink({ path: databasePath(), maxRecords: 25 }), 100);
+    const kept = openKeptRecords(undefined, { baseDir: ".", file: databasePath() })!;
     expect(await kept.verify()).toMatchObject({ count: 25, problems: [] });
     kept.close();
-    await record(createSqliteSink({ path: path(), maxAgeMs: 60_000 }), 1);
-    const after = openKeptRecords(undefined, { baseDir: ".", file: path() })!;
+    await record(createSqliteSink({ path: databasePath(), maxAgeMs: 60_000 }), 1);
+    const after = openKeptRecords(undefined, { baseDir: ".", file: databasePath() })!;
     expect(await after.verify()).toMatchObject({ count: 1, problems: [] });
     after.close();
   });
 
   test("has a good chain after kill -9", { timeout: 30_000 }, async () => {
     const script = join(import.meta.dirname, "../../fixtures/record-forever.ts");
-    const child = spawn(process.execPath, [script, path()], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [script, databasePath()], { stdio: ["ignore", "pipe", "inherit"] });
     await once(child.stdout, "data");
     child.kill("SIGKILL");
     await once(child, "close");
-    await record(createSqliteSink({ path: path() }), 5);
-    const kept = openKeptRecords(undefined, { baseDir: ".", file: path() })!;
+    await record(createSqliteSink({ path: databasePath() }), 5);
+    const kept = openKeptRecords(undefined, { baseDir: ".", file: databasePath() })!;
     const report = await kept.verify();
     expect(report.problems).toEqual([]);
     expect(report.count).toBeGreaterThan(1000);
@@ -143,11 +147,9 @@ describe("a database", () => {
 });
 
 describe("files", () => {
-  const path = (): string => join(dir, "decisions.jsonl");
-
   test("rotate, and their chain is good though the oldest is deleted", async () => {
     for (let round = 0; round < 3; round += 1) {
-      await record(createFileSink({ path: path(), maxBytes: 8000, maxFiles: 3 }), 50);
+      await record(createFileSink({ path: linesPath(), maxBytes: 8000, maxFiles: 3 }), 50);
     }
     expect(readdirSync(dir).toSorted()).toEqual(
       ["decisions.jsonl", "decisions.jsonl.1", "decisions.jsonl.2", "decisions.jsonl.state"].toSorted(),
@@ -155,12 +157,12 @@ describe("files", () => {
     for (const name of ["decisions.jsonl.1", "decisions.jsonl.2"]) {
       expect(readFileSync(join(dir, name)).length).toBeLessThanOrEqual(8000);
     }
-    expect(await problemsOf(path())).toEqual([]);
+    expect(await problemsOf(linesPath())).toEqual([]);
   });
 
   test("show what was done to them", async () => {
-    await record(createFileSink({ path: path() }), 20);
-    const text = readFileSync(path(), "utf8");
+    await record(createFileSink({ path: linesPath() }), 20);
+    const text = readFileSync(linesPath(), "utf8");
     const lines = text.trimEnd().split("\n");
     const tampered: [string[], string[]][] = [
       [lines.toSpliced(5, 1), ["missing"]],
@@ -168,16 +170,16 @@ describe("files", () => {
       [lines.slice(0, 12), ["truncated"]],
     ];
     for (const [content, kinds] of tampered) {
-      writeFileSync(path(), `${content.join("\n")}\n`);
-      expect(await problemsOf(path())).toEqual(kinds);
+      writeFileSync(linesPath(), `${content.join("\n")}\n`);
+      expect(await problemsOf(linesPath())).toEqual(kinds);
     }
   });
 
   test("go on behind a line that was torn", async () => {
-    await record(createFileSink({ path: path() }), 20);
-    truncateSync(path(), readFileSync(path()).length - 10);
-    await record(createFileSink({ path: path() }), 5);
-    const kept = openKeptRecords(undefined, { baseDir: ".", file: path() })!;
+    await record(createFileSink({ path: linesPath() }), 20);
+    truncateSync(linesPath(), readFileSync(linesPath()).length - 10);
+    await record(createFileSink({ path: linesPath() }), 5);
+    const kept = openKeptRecords(undefined, { baseDir: ".", file: linesPath() })!;
     expect(await kept.verify()).toMatchObject({ count: 24, problems: [] });
     kept.close();
   });
@@ -190,10 +192,10 @@ describe("files", () => {
   });
 
   test("only their owner can read them", async () => {
-    await record(createFileSink({ path: path() }), 1);
+    await record(createFileSink({ path: linesPath() }), 1);
     chmodSync(dir, 0o700);
     const { statSync } = await import("node:fs");
-    expect(statSync(path()).mode & 0o077).toBe(0);
+    expect(statSync(linesPath()).mode & 0o077).toBe(0);
   });
 });
 
