@@ -93,10 +93,12 @@ class OtelPointSpan implements PointSpan {
 }
 
 /** A denial is a verdict, and no error; no verdict is one. */
-function endHook(span: Span, { outcome, kind, error, attempt, failed_open }: HookRecord): void {
+function endHook(span: Span, { outcome, kind, error, attempt, failed_open, cached, would }: HookRecord): void {
   span.setAttribute("hookgate.outcome", outcome);
   if (attempt > 1) span.setAttribute("hookgate.attempt", attempt);
   if (failed_open === true) span.setAttribute("hookgate.failed_open", true);
+  if (cached === true) span.setAttribute("hookgate.cached", true);
+  if (would !== undefined) span.setAttribute("hookgate.would", would);
   if (kind !== undefined) {
     span.setAttribute("error.type", kind);
     if (outcome === "no_verdict") span.setStatus({ code: SpanStatusCode.ERROR, ...(error && { message: error }) });

@@ -1,28 +1,22 @@
 import type { CallScope } from "./scope.ts";
 import type { HookRecord } from "./verdict.ts";
 
-/** One call as an observer sees its end. */
-export interface ObservedCall<P extends object> {
-  readonly scope: CallScope;
-  readonly before: P;
-  /** The payload the hook put in the place of `before`; absent when it changed nothing. */
-  readonly next: P | undefined;
-}
-
 /** Told of each call of a chain, for traces and records. What it is given is never changed later. */
 export interface ChainObserver<P extends object> {
   /** A hook is about to be called; what is set on the scope goes with the call. */
   onCall(hook: { readonly name: string; readonly source: string }, scope: CallScope): void;
-  /** The call has ended. */
-  onRecord(record: HookRecord, call: ObservedCall<P>): void;
+  /** The call has ended. Hooks that are called together return in any order. */
+  onReturn(record: HookRecord, scope: CallScope): void;
+  /** The hook that returned last has put another payload in the place of the one it was given. */
+  onChange(change: ObservedChange<P>): void;
 }
 
 /** What one hook changed. */
-export interface ObservedChange {
+export interface ObservedChange<P extends object = object> {
   /** Which of the records it belongs to. */
   readonly index: number;
-  readonly before: object;
-  readonly after: object;
+  readonly before: P;
+  readonly after: P;
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { GatewayFetch } from "../client/index.ts";
 import type { OnDecision } from "../chain/index.ts";
-import type { CreateSpawn, Environment, RecordsConfig } from "../config/index.ts";
+import type { Environment, HookPorts, RecordsConfig } from "../config/index.ts";
+import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import type { HookTracer } from "../picoclaw/index.ts";
 import type { KeptRecords, RecorderStatus, Recording, RecordStore } from "../records/index.ts";
+import type { JwksFetch } from "../signing/jwks-fetch.ts";
 
 /** Where the command line writes to. */
 export interface CliStream {
@@ -71,6 +73,39 @@ export interface MetricsSource {
   readonly callsInFlight?: (() => number) | undefined;
 }
 
+/** Stdin and stdout as they are served. */
+export interface StdioServing {
+  /** Resolves when the input has ended and what it asked is answered. */
+  readonly ended: Promise<void>;
+  /** Lets go of the input, which would otherwise keep the program alive. */
+  close(): void;
+}
+
+/** Options of {@link CliHost.writeFile}. */
+export interface WriteFileOptions {
+  /** Whether only its owner may read it, as befits a key. */
+  readonly isSecret: boolean;
+  /** Whether a file that is there is replaced, in one step; otherwise it is an error. */
+  readonly replaces: boolean;
+}
+
+/** One step on the way to a URL. */
+export interface ProbeStep {
+  readonly step: "dns" | "connect" | "tls";
+  readonly ms: number;
+  /** What was found, such as an address. */
+  readonly found?: string;
+  /** What went wrong; there are no further steps then. */
+  readonly error?: string;
+}
+
+/** Options of {@link CliHost.probe}. */
+export interface ProbeOptions {
+  readonly allowPrivate: boolean;
+  /** How long it may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
 /** Everything the command line needs of the runtime it runs on. */
 export interface CliHost {
   /** The version of this package. */
@@ -79,7 +114,10 @@ export interface CliHost {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
   readonly fetch: GatewayFetch;
-  readonly spawn: CreateSpawn;
+  /** What hooks are reached with. */
+  readonly ports: HookPorts;
+  /** Fetches the keys that issuers of JWTs and hosts publish. */
+  readonly fetchKeys: JwksFetch;
   /** SHA-256 for the gateway's tokens. @default the gateway's own */
   readonly digest?: Digest;
   /** Records decisions. @default it cannot: a config that wants it is refused */
@@ -96,8 +134,19 @@ export interface CliHost {
   readFile(path: string): Promise<string | undefined>;
   /** The directory a file is in, as an absolute path. */
   directoryOf(path: string): string;
+  /**
+   * Writes a file, and the directories it is in.
+   * @throws when it cannot be written, or is there and is not to be replaced
+   */
+  writeFile(path: string, text: string, options: WriteFileOptions): Promise<void>;
+  /** The text of an example that ships with this package. */
+  readExample(name: string): Promise<string>;
   /** Everything on stdin, to its end. */
   readStdin(): Promise<string>;
+  /** Answers whoever writes to stdin. Nothing else may be written to stdout. */
+  serveStdio(handle: StdioHandle, log: Log): StdioServing;
+  /** Goes to where a URL leads, step by step, without sending anything. */
+  probe(url: string, options: ProbeOptions): Promise<readonly ProbeStep[]>;
   /** Serves a gateway over HTTP. */
   serve(gateway: Gateway, options: ServeOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Calls `listener` for each signal instead of ending; the result lets go of it. */

@@ -1,4 +1,5 @@
 export type { Environment } from "./interpolate.ts";
+export { createLifecycleHttp, type LifecycleHttpOptions } from "./lifecycle-http.ts";
 export {
   createManagerFromConfig,
   type ManagerFromConfigOptions,

@@ -1,5 +1,6 @@
 import type { Log } from "../log.ts";
 import {
+  assertOperable,
   type BuiltinRegistry,
   createEventFilter,
   createGreeting,
@@ -10,16 +11,22 @@ import {
   type HookManagerOptions,
   type HookPoint,
   type HookPort,
+  type OperationOptions,
   type PortStatus,
 } from "../picoclaw/index.ts";
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
+import { toOperation, toPolicies } from "./operation.ts";
+import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
 import type { BuiltinConfig, ConfigFile } from "./schema.ts";
+
+/** A config, and where it is known which of its strings hold a value of the environment. */
+type LoadedConfig = ConfigFile & Partial<Pick<Config, "fromEnvironment">>;
 
 /** Options of {@link createManagerFromConfig}. */
 export interface ManagerFromConfigOptions extends HookPorts {
@@ -38,6 +45,8 @@ export interface ManagerFromConfigOptions extends HookPorts {
   readonly onDecision?: HookManagerOptions["onDecision"];
   /** Traces hook points and calls. @default nobody */
   readonly tracer?: HookManagerOptions["tracer"];
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 /** How one hook came up. */
@@ -72,6 +81,7 @@ interface Loaded {
   readonly startedAtMs: number;
   readonly grants?: readonly HookGrant[] | undefined;
   readonly respondRequiresApproval: boolean;
+  readonly operation: OperationOptions;
 }
 
 /**
@@ -81,21 +91,33 @@ interface Loaded {
  *   refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
-  config: ConfigFile,
+  config: LoadedConfig,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
   assertReachable(config, options);
   const { defaults } = config.hooks;
-  const { log, now } = options;
+  const { log, now, platform } = options;
+  const budgets = {
+    interceptorMs: defaults.interceptor_budget_ms ?? 0,
+    approvalMs: defaults.approval_budget_ms ?? 0,
+  };
   const timeouts = {
     observerMs: defaults.observer_timeout_ms ?? 0,
     interceptorMs: defaults.interceptor_timeout_ms ?? 0,
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const { onDecision, tracer, platform } = options;
-  const { currentRequest } = platform ?? {};
-  const manager = new HookManager({ timeouts, log, now, currentRequest, onDecision, tracer });
+  const manager = new HookManager({
+    timeouts,
+    budgets,
+    policies: toPolicies(defaults),
+    log,
+    now,
+    currentRequest: platform?.currentRequest,
+    waitUntil: platform?.waitUntil,
+    onDecision: options.onDecision,
+    tracer: options.tracer,
+  });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);
@@ -126,7 +148,7 @@ async function mount(
   { now, waitForHooks = true }: ManagerFromConfigOptions,
 ): Promise<StartedHook> {
   const { name, priority, port, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
-  await manager.mount(port, { name, priority, grants, respondRequiresApproval });
+  await manager.mount(port, { ...hook.operation, name, priority, grants, respondRequiresApproval });
   if (waitForHooks) await port.ready();
   const { state, lastError } = port.status();
   const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
@@ -142,7 +164,7 @@ function loadable<E extends { readonly enabled: boolean }>(
 }
 
 /** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
-async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
+async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
@@ -163,18 +185,23 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
 }
 
 interface LoadOptions extends ManagerFromConfigOptions {
-  readonly config: ConfigFile;
+  readonly config: LoadedConfig;
 }
 
-function loadBuiltin(name: string, { config: own, priority }: BuiltinConfig, options: LoadOptions): Loaded {
+function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOptions): Loaded {
+  const { config: own, priority, max_concurrency: maxConcurrency } = entry;
+  const operation = { ...toOperation(entry), maxConcurrency };
   const { builtins, log, now, config } = options;
   const startedAtMs = now();
   const path = formatPath(["hooks", "builtins", name, "config"]);
   const port = orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log }));
+  // What points a built-in hook has is known only now.
+  orProblem(formatPath(["hooks", "builtins", name]), () => assertOperable(port.points, operation));
   return {
     name,
     priority,
     port,
+    operation,
     startedAtMs,
     observe: port.observes === undefined ? [] : ["*"],
     required: false,
@@ -200,6 +227,11 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     required,
     startedAtMs,
     grants,
+    // Transports over HTTP bound their calls themselves.
+    operation: {
+      ...toOperation(entry),
+      ...(entry.transport === "stdio" && { maxConcurrency: entry.max_concurrency ?? 64 }),
+    },
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
     port: createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter }),
@@ -216,11 +248,14 @@ async function openTransport(name: string, entry: ProcessConfig, options: LoadOp
 function openStdio(
   name: string,
   { command, dir, env, intercept, observe, dialect, max_message_bytes: maxMessageBytes }: StdioConfig,
-  { spawn, log, now, baseDir = "." }: ManagerFromConfigOptions & { readonly spawn: CreateSpawn },
+  { spawn, log, now, baseDir = ".", config }: LoadOptions & { readonly spawn: CreateSpawn },
 ): Transport {
+  const hasSecretName = [["command", 0], ["dir"]].some(
+    (at) => config.fromEnvironment?.has(formatPath(["hooks", "processes", name, ...at])) === true,
+  );
   return createStdioTransport({
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    spawn: spawn({ command, env, hasSecretName, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
     greeting: createGreeting({ name, points: new Set(intercept), observes: observe.length > 0, dialect }),
     log,
     now,

@@ -1,5 +1,6 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
 import { checkMeaning, isNeeded } from "./check.ts";
+import { toOperationNotes } from "./check-operation.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
 import { type JsonDocument, readJson } from "./json.ts";
 import { toOwnPart } from "./own-part.ts";
@@ -20,6 +21,8 @@ export interface ParseConfigOptions {
 export interface Config extends ConfigFile {
   /** What a person should know about how the file was read, one sentence each. */
   readonly notes: readonly string[];
+  /** The paths of the strings that hold a value of the environment, such as `hooks.processes.gate.command[0]`. */
+  readonly fromEnvironment: ReadonlySet<string>;
 }
 
 /**
@@ -44,7 +47,7 @@ export function parseConfig(text: string, { env, builtins, file }: ParseConfigOp
   const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));
   const problems = [...toDuplicates(document), ...toProblems([...findings, ...filled.findings, ...others], document)];
   if (data === undefined || problems.length > 0) throw new ConfigError(problems.toSorted(byPlace), file);
-  return { ...data, notes };
+  return { ...data, notes: [...notes, ...toOperationNotes(data)], fromEnvironment: filled.fromEnvironment };
 }
 
 const SIGNING_KEY = "HOOKGATE_SIGNING_KEY";

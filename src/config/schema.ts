@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
+import { APPROVAL_BUDGET_MS, INTERCEPTOR_BUDGET_MS } from "../picoclaw/index.ts";
+import {
+  concurrencySchema,
+  type FailureConfig,
+  failureShape,
+  type OperationConfig,
+  operationShape,
+} from "./operation-schema.ts";
 import {
   enabledSchema,
   prioritySchema,
@@ -15,13 +23,23 @@ export interface HookDefaults {
   readonly interceptor_timeout_ms?: number | undefined;
   readonly approval_timeout_ms?: number | undefined;
   readonly respond_requires_approval?: boolean | undefined;
+  /** What the interceptors of one call may take together, in milliseconds. */
+  readonly interceptor_budget_ms?: number | undefined;
+  /** What the approvers of one call may take together, in milliseconds. */
+  readonly approval_budget_ms?: number | undefined;
+  /** What a no-verdict of an interceptor means where the hook does not say. */
+  readonly interceptors?: FailureConfig | undefined;
+  /** What a no-verdict of an approver means where the hook does not say. */
+  readonly approvals?: FailureConfig | undefined;
 }
 
 /** A hook that is part of hookgate. */
-export interface BuiltinConfig {
+export interface BuiltinConfig extends OperationConfig {
   readonly enabled: boolean;
   readonly priority: number;
   readonly config?: unknown;
+  /** How many calls may be under way; no bound where it is absent. */
+  readonly max_concurrency?: number;
 }
 
 /** The `hooks` object of a config file. */
@@ -51,11 +69,27 @@ function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> 
     .describe(`Deadline of ${what}, in milliseconds. 0, less or absent: ${defaultMs}.`);
 }
 
+function budget(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
+  return z
+    .int()
+    .max(MAX_TIMEOUT_MS)
+    .exactOptional()
+    .describe(
+      `What ${what} of one call may take together, in milliseconds. 0, less or absent: ${defaultMs}, or the deadline of one where that is more.`,
+    );
+}
+
+function failures(): z.ZodExactOptional<z.ZodType<FailureConfig>> {
+  return z.strictObject(failureShape).exactOptional();
+}
+
 const builtinSchema = z
   .strictObject({
     enabled: enabledSchema,
     priority: prioritySchema,
     config: z.unknown().exactOptional().describe("The hook's own settings."),
+    ...operationShape,
+    max_concurrency: concurrencySchema("no bound"),
   })
   .describe("A hook that is part of hookgate; the key is its name.");
 
@@ -68,6 +102,12 @@ const hooksSchema = z
         interceptor_timeout_ms: timeout("one interceptor", 5000),
         approval_timeout_ms: timeout("one approver", 60_000),
         respond_requires_approval: respondRequiresApprovalSchema,
+        interceptor_budget_ms: budget("the interceptors", INTERCEPTOR_BUDGET_MS),
+        approval_budget_ms: budget("the approvers", APPROVAL_BUDGET_MS),
+        interceptors: failures().describe("What a no-verdict of an interceptor means. Default: continue."),
+        approvals: failures().describe(
+          "What a no-verdict of an approver means. Default: deny. With continue a tool runs unapproved whenever its approver fails.",
+        ),
       })
       .prefault({})
       .describe("What holds for every hook."),

@@ -2,10 +2,11 @@ import type { Log } from "../log.ts";
 import type { CryptoPort } from "../signing/crypto.ts";
 import { parsePrivateJwks, parsePublicJwks } from "../signing/jwk.ts";
 import type { JwksFetch } from "../signing/jwks-fetch.ts";
+import { readUnverifiedIssuer } from "../signing/jws.ts";
 import { createKeySet, type KeySet } from "../signing/key-set.ts";
 import { createSecretKey, createSigningKey, createVerificationKey, type SigningKey } from "../signing/keys.ts";
 import { createRemoteKeySet } from "../signing/remote-key-set.ts";
-import { createReplyVerifier } from "../signing/reply.ts";
+import { createReplyVerifier, type ReplyVerifier, type ReplyVerifierOptions } from "../signing/reply.ts";
 import { createRequestSigner } from "../signing/request.ts";
 import { createWebhookSigner, createWebhookVerifier, parseWebhookSecret } from "../signing/standard-webhooks.ts";
 import { createJwsSignature, createWebhookSignature, type MessageSignature } from "../transport/signature.ts";
@@ -21,6 +22,11 @@ export interface SignatureContext extends Pick<HookPorts, "crypto" | "hashBody" 
   /** Fetches the endpoint's keys. */
   readonly fetch: JwksFetch;
   readonly log: Log;
+  /**
+   * Whether an endpoint that has the secret may have any name: for a person who asks one by hand. Its name adds nothing
+   * where nobody else has its secret. @default false
+   */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 type Entry = HttpConfig | ServiceConfig;
@@ -49,14 +55,33 @@ function createWebhook(entry: Entry, { crypto, platform }: SignatureContext): Me
 }
 
 async function createJws(entry: Entry, context: SignatureContext): Promise<MessageSignature> {
-  const { name, gateway, crypto, hashBody, platform } = context;
+  const { gateway, crypto, hashBody, platform } = context;
   const now = platform?.epochNow;
   const { key, replyKeys } =
     entry.secret === undefined ? await pairKeys(entry, context) : await secretKeys(entry, crypto);
   const signer = createRequestSigner({ key, issuer: gateway.id, audience: entry.url, alg: entry.alg, crypto, now });
-  const issuer = entry.endpoint ?? name;
-  const verifier = replyKeys && createReplyVerifier({ keys: replyKeys, issuer, audience: gateway.id, crypto, now });
+  const verifier = replyKeys && createVerifier(replyKeys, entry, context);
   return createJwsSignature({ signer, verifier, requireSignedReply: entry.require_signed_reply, hashBody });
+}
+
+function createVerifier(keys: KeySet, entry: Entry, context: SignatureContext): ReplyVerifier {
+  const { name, gateway, crypto, platform, takesAnyName = false } = context;
+  const options = { keys, audience: gateway.id, crypto, now: platform?.epochNow };
+  const isNameless = takesAnyName && entry.endpoint === undefined && entry.secret !== undefined;
+  if (isNameless) return createNamelessVerifier(options);
+  return createReplyVerifier({ ...options, issuer: entry.endpoint ?? name });
+}
+
+/** Verifies replies under whatever name they carry. */
+function createNamelessVerifier(options: Omit<ReplyVerifierOptions, "issuer">): ReplyVerifier {
+  return {
+    async verify(reply) {
+      const issuer = readUnverifiedIssuer(reply.signature ?? "");
+      return createReplyVerifier({ ...options, issuer: issuer === undefined || issuer === "" ? "?" : issuer }).verify(
+        reply,
+      );
+    },
+  };
 }
 
 interface Keys {

@@ -61,6 +61,10 @@ export function createEdgeGateway(options: EdgeGatewayOptions): EdgeGateway {
 const UNGUARDED =
   'refusing to serve without authentication: configure gateway.auth, or set HOOKGATE_DEV to "1" to serve this machine only';
 
+/** Whoever asks for records must not find out later that there are none. */
+const UNRECORDED =
+  "this runtime cannot record decisions: leave records out, or run a gateway that records them on Node";
+
 async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   const { ports, configName: file, log = silentLog, builtins = createBuiltinRegistry() } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
@@ -69,6 +73,7 @@ async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
     throw new HookgateError("ERR_CONFIG", UNGUARDED);
   }
+  if (config.records?.enabled === true) throw new ConfigError([{ path: "records", message: UNRECORDED }], file);
   const { manager } = await createManagerFromConfig(config, { ...ports, builtins, log, now, waitForHooks: false });
   // The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever.
   const gateway = { ...config.gateway, limits: { ...limits, max_concurrency: Number.MAX_SAFE_INTEGER } };

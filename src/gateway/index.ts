@@ -4,9 +4,10 @@ export {
   type CreateGatewayAuthOptions,
   createGatewayFromConfig,
   type GatewayFromConfigOptions,
+  hasAuth,
 } from "./from-config.ts";
 export { createGateway, type Gateway, type GatewayAuth, type GatewayLimits, type GatewayOptions } from "./gateway.ts";
-export { isLoopback, type PeerInfo } from "./origin.ts";
+export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export type { GatewayHook } from "./pages.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
 export type { MetricsPage, RecordPages } from "./records.ts";
@@ -18,3 +19,4 @@ export {
   type JwtIssuer,
   type SigningHost,
 } from "./host-auth.ts";
+export { withMargin } from "./timeout.ts";

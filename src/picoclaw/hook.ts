@@ -1,4 +1,7 @@
+import { isLifecycleEvent, LIFECYCLE_EVENTS } from "../jcli/codec.ts";
+import type { LifecycleHandlers } from "../jcli/handler.ts";
 import type { Log } from "../log.ts";
+import type { CacheHint } from "./cache.ts";
 import type { HookEvent } from "./event.ts";
 import type {
   LlmRequest,
@@ -23,6 +26,11 @@ export interface HookContext {
 
 type Reply<T> = T | null | undefined | void | Promise<T | null | undefined | void>;
 
+/** A reply that may be used again, where the config of the hook allows it and the reply changes nothing. */
+interface Cacheable {
+  readonly cache?: CacheHint;
+}
+
 /** Ends the turn: `abort_turn` fails it, `hard_abort` cancels it and rolls the session back. */
 export interface AbortReply {
   readonly action: "abort_turn" | "hard_abort";
@@ -30,19 +38,19 @@ export interface AbortReply {
 }
 
 /** Goes on; keys the payload has replace, keys it lacks stay as they are. */
-export interface BeforeLlmChange {
+export interface BeforeLlmChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly request?: Partial<LlmRequest>;
 }
 
 /** Goes on, with another response when there is one: in its wrapper or bare. */
-export interface AfterLlmChange {
+export interface AfterLlmChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly response?: Partial<LlmResponse> | ModelResponse;
 }
 
 /** Goes on, with another call when there is one. */
-export interface BeforeToolChange {
+export interface BeforeToolChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly call?: Partial<ToolCall>;
 }
@@ -55,19 +63,19 @@ export interface RespondReply {
 }
 
 /** Keeps the tool from running; the model is told the reason. */
-export interface DenyReply {
+export interface DenyReply extends Cacheable {
   readonly action: "deny_tool";
   readonly reason?: string;
 }
 
 /** Goes on, with another result when there is one: in its wrapper or bare. */
-export interface AfterToolChange {
+export interface AfterToolChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly result?: Partial<ToolOutcome> | ToolResult;
 }
 
 /** Whether a tool may run. Silence is not consent: without `approved: true` it may not. */
-export interface ApprovalReply {
+export interface ApprovalReply extends Cacheable {
   readonly approved: boolean;
   readonly reason?: string;
 }
@@ -82,13 +90,15 @@ export interface Hook {
   beforeTool?(call: ToolCall, context: HookContext): Reply<BeforeToolChange | RespondReply | DenyReply | AbortReply>;
   afterTool?(outcome: ToolOutcome, context: HookContext): Reply<AfterToolChange | AbortReply>;
   approveTool?(request: ToolApproval, context: HookContext): Reply<ApprovalReply>;
+  /** The hook's part in the YAML system: a handler for each event it serves. */
+  readonly lifecycle?: LifecycleHandlers<HookContext>;
   onEvent?(event: HookEvent, context: HookContext): void | Promise<void>;
   /** Called once when the hook is unmounted or its host closes. */
   close?(): void | Promise<void>;
 }
 
 /** The method of {@link Hook} that serves each hook point. */
-export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" | "close">>> = {
+export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" | "close" | "lifecycle">>> = {
   before_llm: "beforeLlm",
   after_llm: "afterLlm",
   before_tool: "beforeTool",
@@ -97,6 +107,7 @@ export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" 
 };
 
 const METHODS: readonly string[] = [...Object.values(HANDLERS), "onEvent", "close"];
+const MEMBERS: readonly string[] = [...METHODS, "lifecycle"];
 
 /**
  * Checks the handlers of a hook that may have other members too, such as an instance of a class.
@@ -112,6 +123,21 @@ export function assertHandlers(hook: Hook): void {
       throw new TypeError(`hook: ${name} must be a function, got ${handler === null ? "null" : typeof handler}`);
     }
   }
+  if (hook.lifecycle !== undefined) assertLifecycle(hook.lifecycle);
+}
+
+function assertLifecycle(lifecycle: unknown): void {
+  if (typeof lifecycle !== "object" || lifecycle === null) throw new TypeError("hook: lifecycle must be an object");
+  for (const [event, handler] of Object.entries(lifecycle)) {
+    if (!isLifecycleEvent(event)) {
+      throw new TypeError(
+        `hook: unknown event "${event}" in lifecycle; expected one of ${LIFECYCLE_EVENTS.join(", ")}`,
+      );
+    }
+    if (handler !== undefined && typeof handler !== "function") {
+      throw new TypeError(`hook: lifecycle.${event} must be a function, got ${typeof handler}`);
+    }
+  }
 }
 
 /**
@@ -120,12 +146,13 @@ export function assertHandlers(hook: Hook): void {
  */
 export function defineHook<H extends Hook>(hook: H): H {
   for (const [name, handler] of Object.entries(hook)) {
-    if (!METHODS.includes(name)) {
-      throw new TypeError(`defineHook: unknown handler "${name}"; expected one of ${METHODS.join(", ")}`);
+    if (!MEMBERS.includes(name)) {
+      throw new TypeError(`defineHook: unknown handler "${name}"; expected one of ${MEMBERS.join(", ")}`);
     }
-    if (handler !== undefined && typeof handler !== "function") {
+    if (name !== "lifecycle" && handler !== undefined && typeof handler !== "function") {
       throw new TypeError(`defineHook: ${name} must be a function, got ${typeof handler}`);
     }
   }
+  if (hook.lifecycle !== undefined) assertLifecycle(hook.lifecycle);
   return hook;
 }

@@ -35,6 +35,7 @@ export {
   type HostEvent,
   OBSERVE_ALL,
 } from "./event.ts";
+export { type CompositeHostParts, createCompositeHost } from "./composite.ts";
 export { createHookHandler, type HandlerContext, type HookHandler, type HookHandlerOptions } from "./handler.ts";
 export {
   type AbortReply,
@@ -54,6 +55,8 @@ export type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -62,8 +65,26 @@ export type {
   Trace,
 } from "./host.ts";
 export { createLocalPort, type LocalPortOptions } from "./local.ts";
-export { HookManager, type HookManagerOptions, type HookTimeouts, type MountOptions } from "./manager.ts";
-export type { MountedHookStatus } from "./mounted.ts";
+export { FAILURE_EFFECTS, FAILURE_RULES, type FailureEffect, type FailureRules } from "../chain/index.ts";
+export { type CacheHint, type CacheOptions } from "./cache.ts";
+export {
+  APPROVAL_BUDGET_MS,
+  type HookBudgets,
+  type HookPolicies,
+  type HookTimeouts,
+  INTERCEPTOR_BUDGET_MS,
+} from "./limits.ts";
+export { type CheckToolOptions, HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
+export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
+export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
+export {
+  assertOperable,
+  EXECUTION_MODES,
+  findContradictions,
+  type HookExecutionMode,
+  type OperationOptions,
+  type OperationProblem,
+} from "./operation.ts";
 export type {
   HostPayload,
   LlmRequest,
@@ -86,5 +107,18 @@ export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireD
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
 export type { HookSpan, HookTracer, ObservedVerdict, PointSpan, PointStart } from "./observation.ts";
-export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";
+export { createTurn, runTurn, Turn } from "./turn.ts";
+export {
+  type CompactKind,
+  type CompactOptions,
+  type CompactStep,
+  type ConversationOptions,
+  endSession,
+  type SessionOptions,
+  startSession,
+  type StopStep,
+  type UserStep,
+  withContext,
+} from "./turn-message.ts";
+export { TurnAbortedError, type TurnOptions, type TurnStage, type TurnStatus } from "./turn-state.ts";
 export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";

@@ -3,34 +3,43 @@ import {
   type ChainRules,
   compareRank,
   Current,
-  failClosed,
   failOpen,
+  type HookRecord,
   MAX_TIMEOUT_MS,
   type OnDecision,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import { toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
-import { type HookEvent, type HostEvent, toDocumentedKind } from "./event.ts";
+import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
+import { PointHooks } from "./chain-hook.ts";
+import { copyEvent } from "./event-copy.ts";
+import type { HostEvent } from "./event.ts";
+import { callLater, type OnDetached } from "./detached.ts";
 import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
 import type { Hook } from "./hook.ts";
 import type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
   ToolCheckDecision,
   ToolOutcomeDecision,
 } from "./host.ts";
+import { type HookBudgets, type HookLimits, type HookPolicies, type HookTimeouts, toLimits } from "./limits.ts";
 import { createLocalPort } from "./local.ts";
 import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
-import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
+import { toLlmRequest, toLlmResponse, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
+import { assertOperable, type OperationOptions } from "./operation.ts";
+import { PointChain } from "./point-chain.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
-import type { HookPort } from "./port.ts";
+import { type HookPort, isPort } from "./port.ts";
+import { BoundedQueue } from "./queue.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
 import {
   checkTraceparent,
@@ -41,19 +50,12 @@ import {
 } from "./observation.ts";
 import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
 
-/** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
-export interface HookTimeouts {
-  /** Telling one observer of one event. @default 500 */
-  readonly observerMs?: number;
-  /** One interceptor. @default 5000 */
-  readonly interceptorMs?: number;
-  /** One approver. @default 60000 */
-  readonly approvalMs?: number;
-}
-
 /** Options of {@link HookManager}. */
 export interface HookManagerOptions {
   readonly timeouts?: HookTimeouts;
+  readonly budgets?: HookBudgets;
+  /** What no-verdicts of a class mean, by cause, where a hook does not say. */
+  readonly policies?: HookPolicies;
   /** How many events may wait for one observer, 1 to 65536. @default 64 */
   readonly maxQueuedEvents?: number;
   /** @default a log that keeps nothing */
@@ -69,19 +71,29 @@ export interface HookManagerOptions {
   readonly onDecision?: OnDecision | undefined;
   /** Traces hook points and the calls at them. @default nobody */
   readonly tracer?: HookTracer | undefined;
+  /** Told what a detached hook would have done, after the verdict. It must not throw. @default nobody */
+  readonly onDetached?: OnDetached | undefined;
+  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
-export interface MountOptions extends TrustOptions {
+export interface MountOptions extends TrustOptions, OperationOptions {
   /** Unique among all hooks; a hook of the same name is closed and replaced. */
   readonly name: string;
   /** Lower runs first, inside the hook's group. @default 0 */
   readonly priority?: number;
 }
 
+/** Options of {@link HookManager.checkTool}. */
+export interface CheckToolOptions extends HostCallOptions {
+  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
+  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
+}
+
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
 export class HookManager implements HookHost {
-  readonly #timeouts: Required<HookTimeouts>;
+  readonly #limits: HookLimits;
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: () => number;
@@ -90,23 +102,21 @@ export class HookManager implements HookHost {
   readonly #foreignReported = new Set<string>();
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
   readonly #approvalRules = createApprovalRules((hook, keys) => this.#reportForeign(hook, keys));
-  #chains: Partial<Record<HookPoint, readonly MountedChainHook[]>> = {};
+  readonly #onDetached: HookManagerOptions["onDetached"];
+  #chains: Partial<Record<HookPoint, PointChain<MountedChainHook>>> = {};
   #closed = false;
   #closing: Promise<unknown> | undefined;
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
-    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest } = options;
-    this.#timeouts = {
-      observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
-      interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
-      approvalMs: toTimeout("approvalMs", timeouts.approvalMs, 60_000),
-    };
+    const { maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil, onDetached } = options;
+    this.#limits = toLimits(options);
+    this.#onDetached = onDetached;
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
     this.#watchers = { onDecision: options.onDecision, tracer: options.tracer };
-    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
+    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
     const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
@@ -120,7 +130,9 @@ export class HookManager implements HookHost {
 
   /**
    * Adds a hook. Calls that are under way do not see it.
-   * @throws {TypeError} when the name is empty, the hook is missing, the priority is not a number or a grant is unknown
+   * @throws {TypeError} when the name is empty, the hook is missing, the priority is not a number, a grant is unknown or
+   *   an option contradicts another
+   * @throws {RangeError} when a number is out of its bounds
    * @throws {HookgateError} `ERR_CLOSED` after {@link HookManager.close}
    */
   async mount(hook: Hook | HookPort, options: MountOptions): Promise<void> {
@@ -130,10 +142,11 @@ export class HookManager implements HookHost {
     if (typeof hook !== "object" || hook === null) throw new TypeError(`mount: hook "${name}" is missing`);
     if (!Number.isFinite(priority)) throw new TypeError(`mount: priority of hook "${name}" must be a number`);
     const port = isPort(hook) ? hook : createLocalPort(hook, { log: this.#log });
+    assertOperable(port.points, options);
     const previous = this.#mounted.get(name);
     this.#mounted.set(name, this.#toMounted(port, { ...options, priority }));
     this.#foreignReported.delete(name);
-    this.#chains = {};
+    this.#forgetChains();
     await previous?.close();
   }
 
@@ -142,12 +155,13 @@ export class HookManager implements HookHost {
     const hook = this.#mounted.get(name);
     if (hook === undefined) return;
     this.#mounted.delete(name);
-    this.#chains = {};
+    this.#forgetChains();
     await hook.close();
   }
 
   /** The mounted hooks in calling order. */
   hooks(): readonly MountedHookStatus[] {
+    for (const chain of Object.values(this.#chains)) chain.settleCounts();
     return this.#ordered().map((hook) => hook.status());
   }
 
@@ -177,16 +191,16 @@ export class HookManager implements HookHost {
   }
 
   async approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
-    const current = new Current(toToolApproval(request));
-    const call = { rules: this.#approvalRules, ...options };
-    return toApprovalDecision(await this.#run(this.#chain("approve_tool"), current, call));
+    return (await this.#approve(request, options)).approval;
   }
 
-  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
-    const hooks = this.#chain("before_tool");
+  async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
+    const hooks = this.#chain("before_tool").all;
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
-    const decision = { ...toToolDecision(outcome), call: outcome.current.value };
+    const before = { ...toToolDecision(outcome), call: outcome.current.value };
+    const goesOn = before.action === "continue" && options?.beforeApproval !== undefined;
+    const decision: ToolCallDecision = goesOn ? await options.beforeApproval(before) : before;
     const responder = hooks.find(({ name }) => name === outcome.halt?.hook);
     const needsApproval =
       decision.action === "continue" ||
@@ -194,7 +208,16 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const { traceparent } = outcome;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs, traceparent }));
+    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs, traceparent }));
+  }
+
+  /** There are no YAML hooks here: nothing is changed, whatever the event. */
+  async run(_context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    if (options?.signal?.aborted === true) {
+      throw new HookgateError("ERR_ABORTED", "the host aborted the call", { cause: options.signal.reason });
+    }
+    return { result: {}, halted: false, trace: { id: crypto.randomUUID(), records: [] } };
   }
 
   emit(event: HostEvent): void {
@@ -202,12 +225,14 @@ export class HookManager implements HookHost {
     const observers = Array.from(this.#mounted.values(), (hook) => hook.events).filter((queue) => queue !== undefined);
     if (observers.length === 0) return;
     // Observers are told later, when the host may have gone on changing its objects.
-    const copy = this.#toEvent(event);
+    const copy = copyEvent(event, this.#log);
     if (copy !== undefined) for (const queue of observers) queue.push(copy);
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    const drained = Promise.all(Array.from(this.#mounted.values(), async (hook) => hook.events?.drained()));
+    const drained = Promise.all(
+      Array.from(this.#mounted.values(), (hook) => Promise.all([hook.events?.drained(), hook.later.drained()])),
+    );
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, Math.min(timeoutMs, MAX_TIMEOUT_MS));
@@ -218,42 +243,53 @@ export class HookManager implements HookHost {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#chains = {};
+    this.#forgetChains();
     this.#closing ??= Promise.all(Array.from(this.#mounted.values(), (hook) => hook.close()));
     await this.#closing;
   }
 
   #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
     const { name, priority } = options;
-    const trust = toTrust(port.source, options);
-    const { observerMs, interceptorMs, approvalMs } = this.#timeouts;
-    const ranked = { name, source: port.source, priority };
-    const chainHook = (point: HookPoint): TrustedHook<Origin> => ({
-      name,
-      source: port.source,
-      timeoutMs: point === "approve_tool" ? approvalMs : interceptorMs,
-      policy: point === "approve_tool" ? failClosed : failOpen,
-      trust,
-      call: (current, scope) => port.call(point, current, scope),
-    });
+    const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = this.#queueOptions;
+    const trust = toTrust(port.source, options.readOnly === true ? { ...options, grants: [] } : options);
+    const hooks = new PointHooks({ name, port, trust, operation: options, defaults: this.#limits, now: this.#now });
     const observer: Observer | undefined = port.observes && {
       name,
       source: port.source,
-      timeoutMs: observerMs,
+      timeoutMs: options.timeoutMs ?? this.#limits.observerMs,
       policy: failOpen,
-      call: (event, scope) => port.notify(event, scope),
+      call: (event, scope) => hooks.notify(scope, () => port.notify(event, scope)),
       matches: (kind) => port.observes?.matches(kind) === true,
     };
-    const events = observer && new EventQueue(observer, this.#queueOptions);
-    return new MountedHook({ ranked, port, trust, chainHook, events, log: this.#log });
+    return new MountedHook({
+      ranked: { name, source: port.source, priority },
+      port,
+      trust,
+      hooks,
+      operation: options,
+      events: observer && new EventQueue(observer, this.#queueOptions),
+      later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work() }),
+      log: this.#log,
+    });
   }
 
   #ordered(): readonly MountedHook[] {
     return [...this.#mounted.values()].toSorted((a, b) => compareRank(a.ranked, b.ranked));
   }
 
-  #chain(point: HookPoint): readonly MountedChainHook[] {
-    return (this.#chains[point] ??= this.#ordered().flatMap((hook) => hook.chainHook(point) ?? []));
+  #chain(point: HookPoint): PointChain<MountedChainHook> {
+    return (this.#chains[point] ??= new PointChain(this.#ordered().flatMap((hook) => hook.chainHook(point) ?? [])));
+  }
+
+  #forgetChains(): void {
+    for (const chain of Object.values(this.#chains)) chain.settleCounts();
+    this.#chains = {};
+  }
+
+  async #approve(request: HostPayload<ToolApproval>, options: HostCallOptions | undefined): Promise<ApprovalEnd> {
+    const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...options };
+    const outcome = await this.#run(this.#chain("approve_tool"), new Current(toToolApproval(request)), call);
+    return { approval: toApprovalDecision(outcome), abortsTurn: outcome.failure?.effect === "abort_turn" };
   }
 
   #intercept<P extends Origin>(
@@ -263,78 +299,62 @@ export class HookManager implements HookHost {
   ): Promise<ChainOutcome<P, InterceptorHalt>> {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
+      budgetMs: this.#limits.interceptorBudgetMs,
       ...options,
     });
   }
 
   async #run<P extends Origin, V extends ObservedHalt>(
-    chain: readonly MountedChainHook[],
+    chain: PointChain<MountedChainHook>,
     input: Current<P>,
-    options: HostCallOptions & { readonly rules: ChainRules<P, V, TrustedHook<P>> },
+    options: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
-    const { rules, signal, timeoutMs } = options;
+    const { rules, signal, timeoutMs, budgetMs } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
     const { caller } = options;
     const given = checkTraceparent(options.traceparent);
     const call = { payload: input.value, caller, traceparent: given };
     const observer = startObservation(rules.point, call, this.#watchers);
-    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, {
+    const traceparent = observer?.traceparent ?? given;
+    const outcome = await runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
       rules,
       signal,
       timeoutMs,
+      budgetMs,
+      whenExhausted: "ask_hooks",
       now: this.#now,
+      onRecord: count,
+      reselect: chain.reselect,
       observer,
       id: observer?.id,
-      traceparent: observer?.traceparent ?? given,
+      traceparent,
     });
     observer?.end(outcome);
-    // One record for each hook that was called: not by name, for another hook may have that by now.
-    for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
+    if (outcome.detached !== undefined) {
+      const later = { rules, traceparent, now: this.#now, log: this.#log, onDetached: this.#onDetached };
+      for (const detached of outcome.detached) callLater(detached, later);
+    }
     if (outcome.aborted) {
       throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
     }
     return outcome;
   }
 
-  #toEvent(event: HostEvent): Current<HookEvent> | undefined {
-    let kind: string | undefined;
-    try {
-      const { Kind, Time, Meta, Payload } = event;
-      kind = Kind;
-      const copy = structuredClone({ Meta, Payload });
-      return new Current<HookEvent>({
-        Kind: toDocumentedKind(Kind),
-        Time: Time ?? new Date().toISOString(),
-        Meta: toMeta(copy.Meta),
-        ...(Payload === undefined ? {} : { Payload: copy.Payload }),
-      });
-    } catch {
-      this.#log.warn("event dropped: it cannot be copied", { kind });
-      return undefined;
-    }
-  }
-
   #reportForeign(hook: string, keys: readonly string[]): void {
     if (this.#foreignReported.has(hook)) return;
     this.#foreignReported.add(hook);
     this.#log.warn(
-      'the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that',
-      {
-        hook,
-        keys: keys.join(", ").slice(0, 200),
-      },
+      'the reply has keys that are not read: of another dialect ("dialect": "picoclaw-docs" in the config), or in another letter case; docs/protocol.md has the right ones',
+      { hook, keys: keys.join(", ").slice(0, 200) },
     );
   }
 }
 
-function isPort(hook: Hook | HookPort): hook is HookPort {
-  return "points" in hook && "source" in hook;
+interface RunContext<P extends Origin, V> extends HostCallOptions {
+  readonly rules: ChainRules<P, V, TrustedHook<P>>;
+  readonly budgetMs: number;
 }
 
-function toTimeout(name: string, value: number | undefined, fallback: number): number {
-  if (value === undefined || value <= 0) return fallback;
-  if (!Number.isFinite(value) || value > MAX_TIMEOUT_MS) {
-    throw new RangeError(`timeouts.${name}: expected milliseconds up to ${MAX_TIMEOUT_MS}, got ${value}`);
-  }
-  return value;
+function count(record: HookRecord, { mounted }: MountedChainHook): void {
+  mounted.count(record);
 }

@@ -1,10 +1,15 @@
 import type { HookRecord, Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { PointHooks } from "./chain-hook.ts";
 import type { EventQueue } from "./fan-out.ts";
+import { type HookMatch, uncarriedField } from "./match.ts";
+import type { HookExecutionMode, OperationOptions } from "./operation.ts";
 import type { Origin } from "./payload.ts";
+import type { Selectable } from "./point-chain.ts";
 import { HOOK_POINTS, type HookPoint } from "./point.ts";
 import type { HookPort, PortStatus } from "./port.ts";
+import type { BoundedQueue } from "./queue.ts";
 import type { HookGrant, Trust, TrustedHook } from "./trust.ts";
 
 /** What is known of a mounted hook. */
@@ -18,13 +23,32 @@ export interface MountedHookStatus extends Ranked, PortStatus {
   /** How many calls yielded no verdict, by kind. */
   readonly no_verdicts: Readonly<Partial<Record<NoVerdictKind, number>>>;
   readonly failed_open: number;
+  /** The same for each point and kind; there are as many entries as combinations that have occurred. */
+  readonly failed_open_by: readonly FailOpenCount[];
+  /** How many calls of its points it was not made for, by its `match`. */
+  readonly skipped: number;
+  /** How many verdicts were given before and used again. */
+  readonly cached: number;
+  readonly mode: HookExecutionMode;
+  readonly match?: HookMatch;
+  /** How many calls are under way and wait, where that is bounded. */
+  readonly concurrency?: { readonly running: number; readonly waiting: number; readonly max: number };
+  /** How many calls after the verdict were dropped because too many waited; only of a detached hook. */
+  readonly detached_dropped?: number;
   /** RFC 3339 time of the last call's end. */
   readonly last_fired?: string;
   readonly events?: { readonly delivered: number; readonly dropped: number; readonly failed: number };
 }
 
+/** How often a hook failed open at a point for one kind of no-verdict. */
+export interface FailOpenCount {
+  readonly point: string;
+  readonly kind: NoVerdictKind;
+  readonly count: number;
+}
+
 /** A hook as the chain of a point calls it, and whose it is. */
-export interface MountedChainHook extends TrustedHook<Origin> {
+export interface MountedChainHook extends TrustedHook<Origin>, Selectable {
   readonly mounted: MountedHook;
 }
 
@@ -33,8 +57,11 @@ export interface MountedHookParts {
   readonly ranked: Ranked;
   readonly port: HookPort;
   readonly trust: Trust;
-  readonly chainHook: (point: HookPoint) => TrustedHook<Origin>;
+  readonly hooks: PointHooks;
+  readonly operation: OperationOptions;
   readonly events: EventQueue | undefined;
+  /** What is done after verdicts. */
+  readonly later: BoundedQueue<() => Promise<void>>;
   readonly log: Log;
 }
 
@@ -43,22 +70,34 @@ export class MountedHook {
   readonly ranked: Ranked;
   readonly port: HookPort;
   readonly events: EventQueue | undefined;
+  readonly later: BoundedQueue<() => Promise<void>>;
   readonly #trust: Trust;
   readonly #log: Log;
+  readonly #hooks: PointHooks;
+  readonly #operation: OperationOptions;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
   readonly #noVerdicts: Partial<Record<NoVerdictKind, number>> = {};
   #callCount = 0;
   #verdictCount = 0;
-  #failedOpenCount = 0;
+  readonly #failedOpen = new Map<string, FailOpenCount>();
+  #skippedCount = 0;
+  #cachedCount = 0;
   #lastFiredAtMs: number | undefined;
 
-  constructor({ ranked, port, trust, chainHook, events, log }: MountedHookParts) {
+  constructor({ ranked, port, trust, hooks, operation, events, later, log }: MountedHookParts) {
     this.ranked = ranked;
     this.#trust = trust;
     this.port = port;
     this.events = events;
+    this.later = later;
     this.#log = log;
-    this.#chainHooks = new Map(Array.from(port.points, (point) => [point, { ...chainHook(point), mounted: this }]));
+    this.#hooks = hooks;
+    this.#operation = operation;
+    const skip = (count: number): void => void (this.#skippedCount += count);
+    const { matcher } = hooks;
+    const { match = {} } = operation;
+    const points = HOOK_POINTS.filter((point) => port.points.has(point) && uncarriedField(match, point) === undefined);
+    this.#chainHooks = new Map(points.map((point) => [point, { ...hooks.at(point), matcher, skip, mounted: this }]));
   }
 
   /** The hook as the chain of a point calls it; undefined when it is not called there. */
@@ -66,23 +105,40 @@ export class MountedHook {
     return this.#chainHooks.get(point);
   }
 
-  count({ outcome, kind, failed_open, point, error }: HookRecord): void {
-    this.#callCount += 1;
-    this.#lastFiredAtMs = Date.now();
-    if (outcome !== "no_verdict" || kind === undefined) {
-      this.#verdictCount += 1;
-      if (kind !== undefined) {
-        this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
-      }
+  /** Counts what a record of the hook says. */
+  count(record: HookRecord): void {
+    const { outcome, kind, attempt, cached } = record;
+    if (attempt > 0) {
+      this.#callCount += 1;
+      this.#lastFiredAtMs = Date.now();
+    }
+    if (cached === true) this.#cachedCount += 1;
+    // The chain had ended before it could answer.
+    if (outcome === "superseded") return;
+    if (outcome === "no_verdict" && kind !== undefined) {
+      this.#countFailure(record, kind);
       return;
     }
+    this.#verdictCount += 1;
+    const { point, error } = record;
+    if (kind === undefined) return;
+    this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
+  }
+
+  #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
     this.#noVerdicts[kind] = (this.#noVerdicts[kind] ?? 0) + 1;
-    if (failed_open === true) this.#failedOpenCount += 1;
-    const effect = failed_open === true ? "skipped" : "not skipped";
+    if (failed_open === true) {
+      const key = `${point} ${kind}`;
+      this.#failedOpen.set(key, { point, kind, count: (this.#failedOpen.get(key)?.count ?? 0) + 1 });
+    }
+    const effect = failed_open === true ? "skipped" : would === undefined ? "not skipped" : "only audited";
     this.#log.warn("hook gave no verdict", { hook: this.ranked.name, point, kind, error, effect });
   }
 
   status(): MountedHookStatus {
+    const { mode = "enforce", match, detached, maxConcurrency } = this.#operation;
+    const { gate } = this.#hooks;
+    const failedOpenBy = [...this.#failedOpen.values()];
     return {
       ...this.ranked,
       ...this.port.status(),
@@ -93,7 +149,16 @@ export class MountedHook {
       calls: this.#callCount,
       verdicts: this.#verdictCount,
       no_verdicts: { ...this.#noVerdicts },
-      failed_open: this.#failedOpenCount,
+      failed_open: failedOpenBy.reduce((sum, { count }) => sum + count, 0),
+      failed_open_by: failedOpenBy,
+      skipped: this.#skippedCount,
+      cached: this.#cachedCount,
+      mode,
+      ...(match === undefined ? {} : { match }),
+      ...(gate === undefined || maxConcurrency === undefined
+        ? {}
+        : { concurrency: { ...gate.counts, max: maxConcurrency } }),
+      ...(detached === true ? { detached_dropped: this.later.droppedCount } : {}),
       ...(this.#lastFiredAtMs === undefined ? {} : { last_fired: new Date(this.#lastFiredAtMs).toISOString() }),
       ...(this.events === undefined ? {} : { events: this.events.counts }),
     };
@@ -102,6 +167,7 @@ export class MountedHook {
   /** Closes the hook; what goes wrong is logged, for the hook is gone either way. */
   async close(): Promise<void> {
     this.events?.close();
+    this.later.close();
     try {
       await this.port.close();
     } catch (error) {

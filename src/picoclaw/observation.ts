@@ -1,12 +1,4 @@
-import type {
-  CallScope,
-  ChainObserver,
-  ChainOutcome,
-  HookRecord,
-  ObservedCall,
-  ObservedChange,
-  OnDecision,
-} from "../chain/index.ts";
+import type { CallScope, ChainObserver, ChainOutcome, HookRecord, ObservedChange, OnDecision } from "../chain/index.ts";
 import type { HostCallOptions } from "./host.ts";
 import type { Origin } from "./payload.ts";
 
@@ -94,7 +86,6 @@ export class Observation<P extends Origin> implements ChainObserver<P> {
   readonly #traceId: string;
   readonly #startedAtMs = performance.now();
   #changes: ObservedChange[] | undefined;
-  #recordCount = 0;
 
   constructor(point: string, input: P, parts: Parts) {
     this.#point = point;
@@ -116,13 +107,13 @@ export class Observation<P extends Origin> implements ChainObserver<P> {
     scope.traceparent = span.traceparent;
   }
 
-  onRecord(record: HookRecord, { scope, before, next }: ObservedCall<P>): void {
+  onReturn(record: HookRecord, scope: CallScope): void {
     this.#spans?.get(scope)?.end(record);
-    if (next !== undefined) {
-      this.#changes ??= [];
-      this.#changes.push({ index: this.#recordCount, before, after: next });
-    }
-    this.#recordCount += 1;
+  }
+
+  onChange(change: ObservedChange): void {
+    this.#changes ??= [];
+    this.#changes.push(change);
   }
 
   /** Tells those who want to know how it ended. */
@@ -163,8 +154,8 @@ function describeOutcome(
   }
   if (failure !== undefined) {
     const { hook, noVerdict, effect } = failure;
-    const reason = `hook "${hook}" ${noVerdict.kind === "timeout" ? "timed out" : "failed"}`;
-    if (isApproval) return { action: "denied", reason: `tool approval ${reason}` };
+    const reason = `hook "${hook}" ${noVerdict.kind === "timeout" || noVerdict.kind === "budget" ? "timed out" : "failed"}`;
+    if (isApproval) return { action: effect === "deny" ? "denied" : "abort_turn", reason: `tool approval ${reason}` };
     return { action: effect === "deny" && point === "before_tool" ? "deny_tool" : "abort_turn", reason };
   }
   if (isApproval) return { action: "approved", reason: "" };

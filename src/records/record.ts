@@ -148,8 +148,7 @@ function toHooks({ records, changes }: ObservedDecision, options: RecordOptions)
 }
 
 function toEntry(record: HookRecord): HookEntry {
-  const { hook, source, outcome, kind, error, ms, attempt, failed_open } = record;
-  const would: unknown = Reflect.get(record, "would");
+  const { hook, source, outcome, kind, error, ms, attempt, failed_open, cached, would } = record;
   return {
     hook,
     source,
@@ -159,8 +158,8 @@ function toEntry(record: HookRecord): HookEntry {
     ms: round(ms),
     attempt,
     ...(failed_open === true && { failed_open }),
-    ...(Reflect.get(record, "cached") === true && { cached: true }),
-    ...(typeof would === "string" && { would }),
+    ...(cached === true && { cached }),
+    ...(would !== undefined && { would }),
   };
 }
 

@@ -2,16 +2,20 @@ import process from "node:process";
 import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchPolicy } from "./policy.ts";
 import { benchRecords } from "./records.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
+import { benchWorker } from "./worker.ts";
 
 /** Every comparison by name; each is made in one run with its peers. */
 const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = {
   chain: benchChain,
   jcli: benchJcli,
   stdio: benchStdio,
+  worker: benchWorker,
   gateway: benchGateway,
+  policy: benchPolicy,
   records: benchRecords,
 };
 

@@ -24,7 +24,8 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     stdout: { isTTY, write: (text) => void (stdout += text) },
     stderr: { isTTY, write: (text) => void (stderr += text) },
     fetch: refuse,
-    spawn: refuse,
+    ports: {},
+    fetchKeys: refuse,
     now: () => performance.now(),
     tokenize: (words, flags) =>
       parseArgs({ args: [...words], options: flags, strict: false, tokens: true, allowPositionals: true }).tokens,
@@ -34,6 +35,10 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
         throw error;
       }),
     directoryOf: (path) => resolve(cwd, path, ".."),
+    writeFile: refuse,
+    readExample: refuse,
+    serveStdio: refuse,
+    probe: refuse,
     readStdin: () => Promise.resolve(stdin),
     serve: refuse,
     onSignal: refuse,

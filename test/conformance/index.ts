@@ -1,11 +1,14 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
+import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
 import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
+import { compositeCases } from "./composite.cases.ts";
+import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
@@ -16,6 +19,8 @@ import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
 import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
+import { hostJwtCases } from "./host-jwt.cases.ts";
+import { callerTimeoutCases, gatewayKeyCases, hostSignatureCases } from "./host-signature.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -38,6 +43,7 @@ import { orderCases } from "./order.cases.ts";
 import { paramsCases } from "./params.cases.ts";
 import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
+import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
@@ -48,6 +54,8 @@ import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
+import { turnEndCases } from "./turn-end.cases.ts";
+import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
@@ -74,6 +82,14 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...policyCases,
+  ...matchCases,
+  ...parallelCases,
+  ...auditCases,
+  ...cacheCases,
+  ...concurrencyCases,
+  ...turnLifecycleCases,
+  ...turnEndCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
@@ -92,6 +108,7 @@ export const cases: readonly Case[] = [
   ...tornDownCases,
   ...trustCases,
   ...dialectCases,
+  ...compositeCases,
   ...jcliTextCases,
   ...jcliEventCases,
   ...jcliChainCases,
@@ -105,20 +122,15 @@ export const cases: readonly Case[] = [
   ...bodyCases,
   ...authCases,
   ...originCases,
+  ...configRemoteCases,
+  ...rotationCases,
+  ...hostJwtCases,
+  ...hostSignatureCases,
+  ...gatewayKeyCases,
+  ...callerTimeoutCases,
   ...limitCases,
   ...pageCases,
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
-  ...httpCases,
-  ...httpReplyCases,
-  ...httpRetryCases,
-  ...httpHelloCases,
-  ...httpLimitCases,
-  ...httpEventCases,
-  ...httpUrlCases,
-  ...endpointCases,
-  ...endpointLifeCases,
-  ...trustCases,
-  ...dialectCases,
 ];

@@ -1,0 +1,28 @@
+import type { OnDecision } from "../chain/index.ts";
+import { createManagerFromConfig, type StartedManager } from "../config/index.ts";
+import type { Log } from "../log.ts";
+import type { CliHost } from "./host.ts";
+import type { LoadedConfig } from "./load.ts";
+
+/** Options of {@link startHooks}. */
+export interface StartHooksOptions {
+  readonly host: CliHost;
+  readonly log: Log;
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean;
+  /** Told of each decision. @default nobody */
+  readonly onDecision?: OnDecision | undefined;
+}
+
+/**
+ * Starts the hooks of a config.
+ * @throws {ConfigError} as `createManagerFromConfig` does
+ */
+export function startHooks(
+  { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
+  { host, log, takesAnyName = false, onDecision }: StartHooksOptions,
+): Promise<StartedManager> {
+  const now = (): number => host.now();
+  const { ports, tracer } = host;
+  return createManagerFromConfig(config, { ...ports, builtins, log, baseDir, now, takesAnyName, onDecision, tracer });
+}
