@@ -9,6 +9,9 @@ import type { CliHost, CliStream, StopSignal, WriteFileOptions } from "../../src
 import { createGuardedFetch } from "./agent-fetch.ts";
 import { createHookFiles, createTrustStore } from "./hook-files.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
+import { createMetrics } from "./metrics.ts";
+import { openKeptRecords, openRecording } from "./open-records.ts";
+import { createOtelTracer } from "./otel-tracer.ts";
 import { probe } from "./probe.ts";
 import { serveGateway } from "./serve.ts";
 import { createShell } from "./shell.ts";
@@ -33,6 +36,9 @@ export async function createNodeCliHost(): Promise<CliHost> {
     },
     fetchKeys: createGuardedFetch(),
     digest: (bytes) => createHash("sha256").update(bytes).digest(),
+    records: { record: openRecording, read: openKeptRecords },
+    createMetrics,
+    tracer: createOtelTracer(),
     now: () => performance.now(),
     tokenize: (args, options) =>
       parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true }).tokens,

@@ -10,6 +10,7 @@ import { init } from "./init.ts";
 import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
+import { records } from "./records.ts";
 import { run } from "./run.ts";
 import { serve } from "./serve.ts";
 import { stdio } from "./stdio.ts";
@@ -31,7 +32,20 @@ export type {
 } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, stdio, call, run, hooks, check, trust, keys, init, schema, version];
+export const commands: readonly Command[] = [
+  serve,
+  stdio,
+  call,
+  run,
+  hooks,
+  check,
+  trust,
+  records,
+  keys,
+  init,
+  schema,
+  version,
+];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

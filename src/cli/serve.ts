@@ -1,6 +1,6 @@
 import type { GatewayConfig, StartedHook, StartedHost } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { assertBindable, createGatewayFromConfig, type Gateway, hasAuth } from "../gateway/index.ts";
+import { assertBindable, createGatewayFromConfig, type Gateway, hasAuth, type RecordPages } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -10,6 +10,7 @@ import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
 import { startHooks } from "./start-hooks.ts";
 import { createPaint, toLine } from "./text.ts";
+import { startWatching } from "./watching.ts";
 
 const FLUSH_MS = 2000;
 /** npm passes a Ctrl-C on that the terminal has sent already: what comes this soon is the same one. */
@@ -62,10 +63,20 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   assertBindable(address.hostname, { hasAuth: hasAuth(gatewayConfig) });
   const stop = listenForStop(host);
   try {
-    const made = await startHooks(loaded, { host, log });
+    let made: StartedHost | undefined;
+    let gateway: Gateway | undefined;
+    const watching = startWatching(config, {
+      host,
+      log,
+      baseDir: loaded.baseDir,
+      hooks: () => made?.manager.hooks() ?? [],
+      callsInFlight: () => gateway?.callsInFlight() ?? 0,
+    });
+    const { onDecision, pages } = watching;
     try {
+      made = await startHooks(loaded, { host, log, onDecision });
       assertRequired(made.started);
-      const gateway = await toGateway(made, gatewayConfig, { host, log });
+      gateway = await toGateway(made, gatewayConfig, { host, log, pages });
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
       host.stdout.write(greet(listener.url, { loaded, made, host }));
@@ -73,7 +84,8 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       await listener.close();
       await made.host.flush(FLUSH_MS);
     } finally {
-      await made.host.close();
+      await made?.host.close();
+      await watching.close();
     }
   } finally {
     stop.dispose();
@@ -122,10 +134,11 @@ function assertRequired(started: readonly StartedHook[]): void {
 function toGateway(
   { host: asked, manager, started, yaml }: StartedHost,
   config: GatewayConfig,
-  { host, log }: { readonly host: CliHost; readonly log: Log },
+  { host, log, pages }: { readonly host: CliHost; readonly log: Log; readonly pages: RecordPages },
 ): Promise<Gateway> {
   const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
   return createGatewayFromConfig(config, {
+    ...pages,
     host: asked,
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),

@@ -1,3 +1,4 @@
+import type { OnDecision } from "../chain/index.ts";
 import { createHostFromConfig, type StartedHost } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { CliHost } from "./host.ts";
@@ -9,6 +10,8 @@ export interface StartHooksOptions {
   readonly log: Log;
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean;
+  /** Told of each decision. @default nobody */
+  readonly onDecision?: OnDecision | undefined;
 }
 
 /**
@@ -17,9 +20,11 @@ export interface StartHooksOptions {
  */
 export function startHooks(
   { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
-  { host, log, takesAnyName = false }: StartHooksOptions,
+  { host, log, takesAnyName = false, onDecision }: StartHooksOptions,
 ): Promise<StartedHost> {
   const now = (): number => host.now();
+  const { ports, tracer } = host;
   const yaml = { ...host.yaml, env: host.env };
-  return createHostFromConfig(config, { ...host.ports, builtins, log, baseDir, now, takesAnyName, yaml });
+  const reach = { ...ports, builtins, log, baseDir, now, takesAnyName, onDecision, tracer };
+  return createHostFromConfig(config, { ...reach, yaml });
 }

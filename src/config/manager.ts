@@ -8,6 +8,7 @@ import {
   createRemotePort,
   type HookGrant,
   HookManager,
+  type HookManagerOptions,
   type HookPoint,
   type HookPort,
   type OperationOptions,
@@ -40,6 +41,10 @@ export interface ManagerFromConfigOptions extends HookPorts {
    * call, as a runtime needs where nothing may be sent outside of a request. @default true
    */
   readonly waitForHooks?: boolean | undefined;
+  /** Told of each decision. @default nobody */
+  readonly onDecision?: HookManagerOptions["onDecision"];
+  /** Traces hook points and calls. @default nobody */
+  readonly tracer?: HookManagerOptions["tracer"];
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean | undefined;
 }
@@ -110,6 +115,8 @@ export async function createManagerFromConfig(
     now,
     currentRequest: platform?.currentRequest,
     waitUntil: platform?.waitUntil,
+    onDecision: options.onDecision,
+    tracer: options.tracer,
   });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));

@@ -20,6 +20,7 @@ import { createReplySigner } from "../signing/reply.ts";
 import { createRequestVerifier } from "../signing/request.ts";
 import type { Digest } from "./auth.ts";
 import { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
+import type { RecordPages } from "./records.ts";
 import { createJwtAuthenticator, createSignatureAuthenticator, type JwtIssuer, type SigningHost } from "./host-auth.ts";
 
 /** Options of {@link createGatewayAuth}. */
@@ -156,7 +157,9 @@ async function toKeySet({ name, key, jwks_url: url }: HostConfig, options: HostO
 
 /** Options of {@link createGatewayFromConfig}. */
 export interface GatewayFromConfigOptions
-  extends CreateGatewayAuthOptions, Pick<GatewayOptions, "host" | "hooks" | "lifecycle" | "methods" | "now"> {}
+  extends
+    CreateGatewayAuthOptions,
+    Pick<GatewayOptions, "host" | "hooks" | "lifecycle" | "methods" | "now" | keyof RecordPages> {}
 
 /**
  * Builds the gateway a config describes: who may call, its limits, and the keys it publishes.
@@ -169,8 +172,11 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, lifecycle, methods, now, log } = options;
+  const { host, hooks, lifecycle, methods, now, log, recording, records, metrics } = options;
   return createGateway({
+    recording,
+    records,
+    metrics,
     host,
     hooks,
     lifecycle,

@@ -15,7 +15,7 @@ import {
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
-import { InFlight, RateLimit } from "./limit.ts";
+import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
 import {
@@ -26,24 +26,13 @@ import {
   removeSessionHooks,
   SESSION_HOOKS_PATH,
 } from "./session-hooks.ts";
+import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
 
-/** Bounds on what callers may send. */
-export interface GatewayLimits {
-  /** The largest body, in bytes; a larger one is answered 413 without being read to its end. @default 8388608 (8 MiB) */
-  readonly maxBodyBytes?: number;
-  /** The most messages in a batch. @default 50 */
-  readonly maxBatch?: number;
-  /** The most `/rpc` requests under way; the next is answered 503 at once. @default 256 */
-  readonly maxConcurrency?: number;
-  /** The most calls a minute for each token, a batch counting once per message. @default no limit */
-  readonly requestsPerMinute?: number;
-}
-
 /** Options of {@link createGateway}. */
-export interface GatewayOptions {
+export interface GatewayOptions extends RecordPages {
   /** Answers the calls. Closing it is the caller's affair. */
   readonly host: HookHost;
   /** The mounted hooks, for `/readyz` and `/v1/hooks`. */
@@ -92,6 +81,8 @@ export interface Gateway {
    * `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
+  /** How many `/rpc` requests are under way. */
+  callsInFlight(): number;
   /**
    * Checks that the gateway may be reached by this name; whoever listens calls it first.
    * @throws {HookgateError} `ERR_CONFIG` when it is not a loopback name and no authentication is configured
@@ -132,6 +123,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { jwks, lifecycle } = options;
   if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
+  addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -140,6 +132,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const response = isRpc(request) ? server.rpc(request, info) : Promise.resolve(app.fetch(request, info));
       return server.hasOrigins ? response.then((answer) => server.withCors(request, answer)) : response;
     },
+    callsInFlight: () => server.callsInFlight(),
     drain: (timeoutMs) => server.drain(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
   };
@@ -178,6 +171,7 @@ class GatewayServer {
   readonly #reading: InFlight;
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
+  readonly #recording: RecordPages["recording"];
   readonly #log: Log;
   #isDraining = false;
 
@@ -192,6 +186,7 @@ class GatewayServer {
     jwks,
     log = silentLog,
     now,
+    ...pages
   }: GatewayOptions) {
     const { tokens = [], authenticators = [], digest } = auth ?? {};
     this.#host = host;
@@ -212,7 +207,9 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
-    this.#routes = new Map(jwks === undefined ? ROUTES : [...ROUTES, [JWKS_PATH, "GET, HEAD"]]);
+    this.#recording = pages.recording;
+    const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
+    this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
     this.#log = log;
   }
 
@@ -239,6 +236,7 @@ class GatewayServer {
         principal,
         signal: request.signal,
         timeoutMs: readTimeout(request.headers),
+        traceparent: request.headers.get("traceparent") ?? undefined,
         onExtraCalls,
       });
       return await toResponse(answer, principal);
@@ -270,13 +268,15 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.#refuseReader(request, info)) === undefined;
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks });
-    return answerJson(readiness, { status: readiness.status === "ready" ? 200 : 503 });
+    const withHooks = (await this.refuseReader(request, info)) === undefined;
+    const records = this.#recording?.status();
+    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records });
+    const isReady = readiness.status === "ready" || readiness.status === "degraded";
+    return answerJson(readiness, { status: isReady ? 200 : 503 });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
-    const refusal = await this.#refuseReader(request, info);
+    const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
     const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
     return answerJson({ hooks: this.#hooks(), ...yaml }, { status: 200 });
@@ -329,8 +329,14 @@ class GatewayServer {
     return response;
   }
 
+  callsInFlight(): number {
+    return this.#inFlight.count;
+  }
+
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
+    // Those who watch would otherwise keep the server from ending.
+    this.#recording?.hub.close();
     const startedAtMs = performance.now();
     const hasReceived = await this.#reading.idle(timeoutMs);
     const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));
@@ -338,7 +344,8 @@ class GatewayServer {
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
+  /** Why a request may not read what the gateway shows; undefined when it may. */
+  async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
     const refusal = this.#guard.check(request, info);
     if (refusal !== undefined || !this.hasAuth) return refusal;
     const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
@@ -372,10 +379,4 @@ async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Pr
 
 function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
   return wanted.some((scope) => scopes.has(scope));
-}
-
-function toLimit(name: keyof GatewayLimits, value: number | undefined, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new RangeError(`limits.${name}: expected a positive integer, got ${value}`);
 }

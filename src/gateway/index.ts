@@ -7,10 +7,12 @@ export {
   type GatewayFromConfigOptions,
   hasAuth,
 } from "./from-config.ts";
-export { createGateway, type Gateway, type GatewayAuth, type GatewayLimits, type GatewayOptions } from "./gateway.ts";
+export { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
+export type { GatewayLimits } from "./limit.ts";
 export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export type { GatewayHook } from "./pages.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
+export type { MetricsPage, RecordPages } from "./records.ts";
 export type { RpcMethod } from "./rpc.ts";
 export {
   createJwtAuthenticator,

@@ -1,4 +1,5 @@
 import type { MountedHookStatus } from "../picoclaw/index.ts";
+import type { RecorderStatus } from "../records/index.ts";
 
 /** A mounted hook as the gateway shows it. */
 export interface GatewayHook extends MountedHookStatus {
@@ -8,9 +9,12 @@ export interface GatewayHook extends MountedHookStatus {
 
 /** What `GET /readyz` answers. */
 export interface Readiness {
-  readonly status: "ready" | "not_ready" | "draining";
+  /** `degraded`: it is ready, but records of decisions are being lost or cannot be written. */
+  readonly status: "ready" | "degraded" | "not_ready" | "draining";
   /** The hooks that cannot be called, and why; only for those who may see it. */
   readonly hooks?: readonly UnreadyHook[];
+  /** How the recording of decisions is going; only for those who may see it. */
+  readonly records?: RecorderStatus;
 }
 
 interface UnreadyHook {
@@ -25,17 +29,23 @@ export interface ReadinessOptions {
   readonly isDraining: boolean;
   /** Whether to say which hooks cannot be called, and why. */
   readonly withHooks: boolean;
+  /** How the recording of decisions is going. */
+  readonly records?: RecorderStatus | undefined;
 }
 
 /**
  * Whether the gateway should be sent calls: it is not draining and every required hook can be called. A hook that is not
  * required only shows here; its calls are no-verdicts, for its failure policy to decide.
  */
-export function toReadiness(hooks: readonly GatewayHook[], { isDraining, withHooks }: ReadinessOptions): Readiness {
+export function toReadiness(
+  hooks: readonly GatewayHook[],
+  { isDraining, withHooks, records }: ReadinessOptions,
+): Readiness {
   const unready = hooks.filter(({ state }) => state !== "ready");
   const isReady = unready.every(({ required }) => required !== true);
-  const status = isDraining ? "draining" : isReady ? "ready" : "not_ready";
-  return withHooks ? { status, hooks: unready.map(toUnreadyHook) } : { status };
+  const status = isDraining ? "draining" : !isReady ? "not_ready" : records?.degraded ? "degraded" : "ready";
+  if (!withHooks) return { status };
+  return { status, hooks: unready.map(toUnreadyHook), ...(records && { records }) };
 }
 
 function toUnreadyHook({ name, state, required = false, lastError }: GatewayHook): UnreadyHook {

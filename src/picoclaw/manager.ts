@@ -3,10 +3,10 @@ import {
   type ChainRules,
   compareRank,
   Current,
-  type DetachedCall,
   failOpen,
   type HookRecord,
   MAX_TIMEOUT_MS,
+  type OnDecision,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
@@ -15,6 +15,7 @@ import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDe
 import { PointHooks } from "./chain-hook.ts";
 import { copyEvent } from "./event-copy.ts";
 import type { HostEvent } from "./event.ts";
+import { callLater, type OnDetached } from "./detached.ts";
 import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
 import type { Hook } from "./hook.ts";
 import type {
@@ -37,9 +38,16 @@ import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCa
 import { assertOperable, type OperationOptions } from "./operation.ts";
 import { PointChain } from "./point-chain.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
-import type { HookPort } from "./port.ts";
+import { type HookPort, isPort } from "./port.ts";
 import { BoundedQueue } from "./queue.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
+import {
+  checkTraceparent,
+  type HookTracer,
+  type ObservationOptions,
+  type ObservedHalt,
+  startObservation,
+} from "./observation.ts";
 import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
 
 /** Options of {@link HookManager}. */
@@ -59,8 +67,12 @@ export interface HookManagerOptions {
    * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
    */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Told of each decision after it was made, for records and metrics. @default nobody, which costs nothing */
+  readonly onDecision?: OnDecision | undefined;
+  /** Traces hook points and the calls at them. @default nobody */
+  readonly tracer?: HookTracer | undefined;
   /** Told what a detached hook would have done, after the verdict. It must not throw. @default nobody */
-  readonly onDetached?: ((record: HookRecord, payload: Origin) => void) | undefined;
+  readonly onDetached?: OnDetached | undefined;
   /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
   readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
@@ -85,6 +97,7 @@ export class HookManager implements HookHost {
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: () => number;
+  readonly #watchers: ObservationOptions;
   readonly #mounted = new Map<string, MountedHook>();
   readonly #foreignReported = new Set<string>();
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
@@ -102,6 +115,7 @@ export class HookManager implements HookHost {
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
+    this.#watchers = { onDecision: options.onDecision, tracer: options.tracer };
     this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
@@ -192,8 +206,9 @@ export class HookManager implements HookHost {
       decision.action === "continue" ||
       (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
     if (!needsApproval) return toToolCheck(decision, undefined);
+    const { traceparent } = outcome;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs }));
+    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs, traceparent }));
   }
 
   /** There are no YAML hooks here: nothing is changed, whatever the event. */
@@ -289,12 +304,18 @@ export class HookManager implements HookHost {
     });
   }
 
-  async #run<P extends Origin, V>(
+  async #run<P extends Origin, V extends ObservedHalt>(
     chain: PointChain<MountedChainHook>,
     input: Current<P>,
-    { rules, signal, timeoutMs, budgetMs }: RunContext<P, V>,
+    options: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
+    const { rules, signal, timeoutMs, budgetMs } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    const { caller } = options;
+    const given = checkTraceparent(options.traceparent);
+    const call = { payload: input.value, caller, traceparent: given };
+    const observer = startObservation(rules.point, call, this.#watchers);
+    const traceparent = observer?.traceparent ?? given;
     const outcome = await runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
       rules,
       signal,
@@ -304,33 +325,19 @@ export class HookManager implements HookHost {
       now: this.#now,
       onRecord: count,
       reselect: chain.reselect,
+      observer,
+      id: observer?.id,
+      traceparent,
     });
-    if (outcome.detached !== undefined) for (const call of outcome.detached) this.#callLater(call, rules);
+    observer?.end(outcome);
+    if (outcome.detached !== undefined) {
+      const later = { rules, traceparent, now: this.#now, log: this.#log, onDetached: this.#onDetached };
+      for (const detached of outcome.detached) callLater(detached, later);
+    }
     if (outcome.aborted) {
       throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
     }
     return outcome;
-  }
-
-  /** Calls a detached hook once the verdict has been given. */
-  #callLater<P extends Origin, V>(
-    { hook, current }: DetachedCall<P, MountedChainHook>,
-    rules: ChainRules<P, V, TrustedHook<P>>,
-  ): void {
-    const { mounted } = hook;
-    const isTaken = mounted.later.push(async () => {
-      const attached = { ...hook, detached: false };
-      const { records } = await runChain<P, V, MountedChainHook>([attached], current, { rules, now: this.#now });
-      for (const record of records) {
-        mounted.count(record);
-        const { point, would } = record;
-        this.#log.info("detached hook has answered", { hook: hook.name, point, would });
-        this.#onDetached?.(record, current.value);
-      }
-    });
-    const { droppedCount: dropped } = mounted.later;
-    if (isTaken || (dropped !== 1 && dropped % 1000 !== 0)) return;
-    this.#log.warn("detached hook is too slow; calls dropped", { hook: hook.name, dropped });
   }
 
   #reportForeign(hook: string, keys: readonly string[]): void {
@@ -341,10 +348,6 @@ export class HookManager implements HookHost {
       { hook, keys: keys.join(", ").slice(0, 200) },
     );
   }
-}
-
-function isPort(hook: Hook | HookPort): hook is HookPort {
-  return "points" in hook && "source" in hook;
 }
 
 interface RunContext<P extends Origin, V> extends HostCallOptions {

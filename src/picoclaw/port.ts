@@ -1,5 +1,6 @@
 import type { CallScope, Current } from "../chain/index.ts";
 import type { EventFilter, HookEvent } from "./event.ts";
+import type { Hook } from "./hook.ts";
 import type { Origin } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
 
@@ -27,4 +28,9 @@ export interface HookPort {
   /** Resolves when the hook can be called or has failed to start once. */
   ready(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Whether a hook is given as its port. */
+export function isPort(hook: Hook | HookPort): hook is HookPort {
+  return "points" in hook && "source" in hook;
 }

@@ -1,0 +1,44 @@
+import type { OnDecision } from "../chain/index.ts";
+import type { Config } from "../config/index.ts";
+import { HookgateError } from "../errors.ts";
+import type { GatewayHook, RecordPages } from "../gateway/index.ts";
+import type { Log } from "../log.ts";
+import type { CliHost } from "./host.ts";
+
+/** What follows the decisions of a gateway: records and metrics. */
+export interface Watching {
+  readonly onDecision: OnDecision | undefined;
+  readonly pages: RecordPages;
+  close(): Promise<void>;
+}
+
+/** Options of {@link startWatching}. */
+export interface WatchingOptions {
+  readonly host: CliHost;
+  readonly log: Log;
+  readonly baseDir: string;
+  readonly hooks: () => readonly GatewayHook[];
+  readonly callsInFlight: () => number;
+}
+
+/**
+ * Begins to record and count decisions, as a config says.
+ * @throws {HookgateError} `ERR_CONFIG` when this runtime cannot record them
+ */
+export function startWatching(
+  { records, metrics }: Config,
+  { host, log, baseDir, hooks, callsInFlight }: WatchingOptions,
+): Watching {
+  if (records?.enabled === true && host.records === undefined) {
+    throw new HookgateError("ERR_CONFIG", "records: this runtime cannot record decisions");
+  }
+  const recording = host.records?.record(records, { baseDir, log });
+  const recorderStatus = recording && (() => recording.status());
+  const counted = metrics.enabled ? host.createMetrics?.({ hooks, recorderStatus, callsInFlight }) : undefined;
+  const observers = [counted?.onDecision, recording?.toObserver()].filter((observer) => observer !== undefined);
+  return {
+    onDecision: observers.length < 2 ? observers[0] : (decision) => observers.forEach((tell) => tell(decision)),
+    pages: { recording, records: recording?.store, metrics: counted },
+    close: async () => recording?.close(),
+  };
+}
