@@ -5,12 +5,12 @@ import {
   Current,
   failOpen,
   type HookRecord,
-  MAX_TIMEOUT_MS,
   type OnDecision,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
+import { settlesWithin } from "../wait.ts";
 import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { PointHooks } from "./chain-hook.ts";
 import { copyEvent } from "./event-copy.ts";
@@ -233,12 +233,7 @@ export class HookManager implements HookHost {
     const drained = Promise.all(
       Array.from(this.#mounted.values(), (hook) => Promise.all([hook.events?.drained(), hook.later.drained()])),
     );
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(timeoutMs, MAX_TIMEOUT_MS));
-    });
-    await Promise.race([drained, timeout]);
-    clearTimeout(timer);
+    await settlesWithin(drained, timeoutMs);
   }
 
   async close(): Promise<void> {
