@@ -10,6 +10,7 @@ import {
   type Digest,
   type GatewayToken,
   isRefusal,
+  mayAny,
   type Principal,
   type Scope,
 } from "./auth.ts";
@@ -17,7 +18,9 @@ import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { type GatewayHook, toReadiness } from "./pages.ts";
+import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
+import { type GatewayHook, type Readiness, toReadiness } from "./pages.ts";
+import { Readers } from "./readers.ts";
 import {
   type GatewayLifecycle,
   listSessionHooks,
@@ -57,6 +60,8 @@ export interface GatewayOptions extends RecordPages {
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
   readonly jwks?: Jwks | undefined;
+  /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
+  readonly sessions?: PageSessions | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
@@ -97,6 +102,7 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
   ["/healthz", "GET, HEAD"],
   ["/readyz", "GET, HEAD"],
   ["/v1/hooks", "GET, HEAD"],
+  ...PAGE_ROUTES,
 ];
 
 /** Peers keep keys for a while, and must see a new one before it signs. */
@@ -104,7 +110,6 @@ const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
 const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
 
-const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 /**
@@ -124,6 +129,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
+  server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -172,6 +178,8 @@ class GatewayServer {
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
   readonly #recording: RecordPages["recording"];
+  readonly #readers: Readers;
+  readonly #sessions: PageSessions;
   readonly #log: Log;
   #isDraining = false;
 
@@ -184,6 +192,7 @@ class GatewayServer {
     lifecycle,
     methods = {},
     jwks,
+    sessions,
     log = silentLog,
     now,
     ...pages
@@ -208,6 +217,15 @@ class GatewayServer {
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
     this.#recording = pages.recording;
+    this.#sessions = sessions ?? new PageSessions({ now });
+    const { hasAuth } = this;
+    this.#readers = new Readers({
+      hasAuth,
+      guard: this.#guard,
+      callers: this.#callers,
+      sessions: this.#sessions,
+      maxBodyBytes: this.#maxBodyBytes,
+    });
     const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
     this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
     this.#log = log;
@@ -268,11 +286,31 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.refuseReader(request, info)) === undefined;
-    const records = this.#recording?.status();
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records });
+    const readiness = this.#readiness((await this.refuseReader(request, info)) === undefined);
     const isReady = readiness.status === "ready" || readiness.status === "degraded";
     return answerJson(readiness, { status: isReady ? 200 : 503 });
+  }
+
+  #readiness(withHooks: boolean): Readiness {
+    const records = this.#recording?.status();
+    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records });
+  }
+
+  /** Adds the pages that people look at. */
+  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, now }: GatewayOptions): void {
+    addPages(app, {
+      hasAuth: this.hasAuth,
+      sessions: this.#sessions,
+      find: (request, info) => this.#readers.find({ request, info }),
+      admit: (authorization, request, info) => this.#readers.admit(authorization, { request, info }),
+      readiness: () => this.#readiness(true),
+      hooks: () => this.#hooks(),
+      yamlHooks: () => this.#lifecycle?.hooks(),
+      recording,
+      records,
+      log: this.#log,
+      now: now ?? (() => performance.now()),
+    });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
@@ -346,11 +384,8 @@ class GatewayServer {
 
   /** Why a request may not read what the gateway shows; undefined when it may. */
   async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
-    const refusal = this.#guard.check(request, info);
-    if (refusal !== undefined || !this.hasAuth) return refusal;
-    const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
-    if (isRefusal(principal)) return principal;
-    return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
+    const found = await this.#readers.find({ request, info });
+    return isRefusal(found) ? found : undefined;
   }
 
   #refuse(refusal: Refusal): Response {
@@ -375,8 +410,4 @@ async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Pr
   const body = text === undefined ? EMPTY : encoder.encode(text);
   const headers = await proof.sign({ status, body });
   return text === undefined ? answerEmpty({ status, headers }) : answerText(body, status, headers);
-}
-
-function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
-  return wanted.some((scope) => scopes.has(scope));
 }
