@@ -75,7 +75,7 @@ export const recordsSchema: z.ZodType<RecordsConfig> = z
         mask: z
           .array(z.string())
           .default([])
-          .describe('What is not kept, such as "arguments.password" or "messages[*].content".'),
+          .describe('What is not kept, such as "arguments.password", "messages[*].content" or "**.password".'),
         max_payload_bytes: z.int().min(1).max(16_777_216).default(16_384).describe("Longer payloads are not kept."),
       })
       .prefault({})
