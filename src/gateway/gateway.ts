@@ -16,19 +16,14 @@ import {
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
+import { addCors } from "./cors.ts";
+import { isRpc } from "./is-rpc.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
 import { type GatewayHook, type Readiness, toReadiness } from "./pages.ts";
 import { Readers } from "./readers.ts";
-import {
-  type GatewayLifecycle,
-  listSessionHooks,
-  MAX_DEFINITION_BYTES,
-  registerSessionHook,
-  removeSessionHooks,
-  SESSION_HOOKS_PATH,
-} from "./session-hooks.ts";
+import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
 import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
@@ -108,8 +103,6 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
-const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
-
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 /**
@@ -126,7 +119,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
   const { jwks, lifecycle } = options;
-  if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
+  if (lifecycle !== undefined) {
+    addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
+  }
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
   server.addPages(app, options);
@@ -146,22 +141,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 /** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
 const READERS_PER_CALL = 4;
-
-function routeSessionHooks(
-  app: Hono<{ Bindings: PeerInfo }>,
-  server: GatewayServer,
-  lifecycle: GatewayLifecycle,
-): void {
-  app.get(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, () => listSessionHooks(lifecycle, req.param("session"))),
-  );
-  app.post(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, (body) => registerSessionHook(lifecycle, req.param("session"), body)),
-  );
-  app.delete(`${SESSION_HOOKS_PATH}/:index?`, ({ req, env }) =>
-    server.registering(req.raw, env, () => removeSessionHooks(lifecycle, req.param("session"), req.param("index"))),
-  );
-}
 
 class GatewayServer {
   readonly hasAuth: boolean;
@@ -351,20 +330,8 @@ class GatewayServer {
     return answerRefusal({ code: "ERR_INTERNAL", message: "internal error" });
   }
 
-  /** Lets pages of the configured origins read the answer, and ask beforehand whether they may call. */
   withCors(request: Request, response: Response): Response {
-    response.headers.append("vary", "origin");
-    const origin = request.headers.get("origin");
-    if (origin === null || !this.#guard.allows(origin)) return response;
-    response.headers.set("access-control-allow-origin", origin);
-    if (request.method === "OPTIONS") {
-      response.headers.set("access-control-allow-methods", "GET, POST");
-      response.headers.set("access-control-allow-headers", ALLOWED_HEADERS);
-      response.headers.set("access-control-max-age", "600");
-    } else {
-      response.headers.set("access-control-expose-headers", "retry-after");
-    }
-    return response;
+    return addCors(response, { request, guard: this.#guard });
   }
 
   callsInFlight(): number {
@@ -392,13 +359,6 @@ class GatewayServer {
     this.#log.debug("request refused", { code: refusal.code, message: refusal.message });
     return answerRefusal(refusal);
   }
-}
-
-/** Whether a request is a POST to `/rpc`, with whatever query. */
-function isRpc({ method, url }: Request): boolean {
-  if (method !== "POST") return false;
-  const start = url.indexOf("/", "https://".length);
-  return url.startsWith("/rpc", start) && (url.length === start + 4 || url.charAt(start + 4) === "?");
 }
 
 const encoder = new TextEncoder();

@@ -42,6 +42,7 @@ import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
+import { statusPageCases } from "./page.cases.ts";
 import { paramsCases } from "./params.cases.ts";
 import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
@@ -51,6 +52,7 @@ import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
 import { serveStdioCases } from "./serve-stdio.cases.ts";
+import { signInCases } from "./sign-in.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
@@ -59,6 +61,7 @@ import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
+import { visibleTextCases } from "./visible-text.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
 export const cases: readonly Case[] = [
@@ -134,6 +137,9 @@ export const cases: readonly Case[] = [
   ...callerTimeoutCases,
   ...limitCases,
   ...pageCases,
+  ...statusPageCases,
+  ...signInCases,
+  ...visibleTextCases,
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,

@@ -1,4 +1,4 @@
-import { toDecisionsPath } from "./decisions.ts";
+import { toDecisionsPath, toSegment } from "./decisions.ts";
 import { outcomeTone, toDuration, toState, toTime } from "./format.ts";
 import { html, type Markup, prettyJson, shown } from "./markup.ts";
 import type { EntryView, RecordView } from "./record-view.ts";
@@ -13,7 +13,7 @@ export function renderDecision(record: RecordView): Markup {
     </header>
     ${reason !== "" && html`<p class="note">${shown(reason)}</p>`} ${renderFacts(record)} ${renderChain(record)}
     ${renderInput(record)}
-    <footer><a href="/v1/records/${encodeURIComponent(id)}">This record as JSON</a></footer>`;
+    <footer><a href="/v1/records/${toSegment(id)}">This record as JSON</a></footer>`;
 }
 
 function renderFacts(record: RecordView): Markup {

@@ -178,5 +178,10 @@ function renderPager(query: DecisionQuery, next: string | undefined): Markup {
 
 /** The address of one decision. */
 export function toDecisionPath(id: string): string {
-  return `/decisions/${encodeURIComponent(id)}`;
+  return `/decisions/${toSegment(id)}`;
+}
+
+/** A text as a part of a path. Half of a surrogate pair cannot be in an address. */
+export function toSegment(text: string): string {
+  return encodeURIComponent(text.replaceAll(/\p{Cs}/gu, "\ufffd"));
 }

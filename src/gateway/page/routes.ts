@@ -1,11 +1,11 @@
 import type { Hono } from "hono";
 import type { ListedHook } from "../../jcli/index.ts";
 import type { Log } from "../../log.ts";
-import type { Recording, RecordStore } from "../../records/index.ts";
 import type { Refusal } from "../answer.ts";
 import { isRefusal, type Principal } from "../auth.ts";
 import type { PeerInfo } from "../origin.ts";
 import type { GatewayHook, Readiness } from "../pages.ts";
+import type { RecordPages } from "../records.ts";
 import { renderDecision } from "./decision.ts";
 import {
   type DecisionList,
@@ -25,7 +25,7 @@ import { type Admit, answerNotice, SignIn } from "./sign-in.ts";
 import { renderReadiness, renderState } from "./state.ts";
 
 /** What pages show, and who may see them. */
-export interface PageParts {
+export interface PageParts extends Pick<RecordPages, "recording" | "records"> {
   /** Whether anyone needs a token. */
   readonly hasAuth: boolean;
   readonly sessions: PageSessions;
@@ -36,8 +36,6 @@ export interface PageParts {
   readonly hooks: () => readonly GatewayHook[];
   /** Undefined where there is no `hooks.yaml`. */
   readonly yamlHooks: () => readonly ListedHook[] | undefined;
-  readonly recording: Recording | undefined;
-  readonly records: RecordStore | undefined;
   readonly log: Log;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -138,7 +136,7 @@ class StatusPages {
 
   /** Only the newest decisions change by themselves. */
   #renderLive(query: DecisionQuery): Markup {
-    const isLive = this.#parts.recording !== undefined && query.cursor === undefined;
+    const isLive = this.#parts.recording?.hub !== undefined && query.cursor === undefined;
     if (!isLive) return html``;
     return html` <button type="button" data-live="${toDecisionsPath("/v1/events", query)}" hidden>Live</button>`;
   }

@@ -137,7 +137,6 @@ button[aria-pressed="false"]::before { content: "\\275A\\275A"; color: var(--qui
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   input, select, button, .button { min-height: 40px; }
 }
-@media (prefers-reduced-motion: no-preference) { .skip { transition: top .1s; } }
 @media (forced-colors: active) { .state, .tag, .mark { border: 1px solid; } }
 @media print { .bar nav, form, .pages { display: none; } }
 `;
