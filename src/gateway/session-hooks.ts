@@ -60,11 +60,7 @@ function registerSessionHook({ sessions }: GatewayLifecycle, session: string, bo
 }
 
 /** Removes a session's hook, or all of them. */
-function removeSessionHooks(
-  { sessions }: GatewayLifecycle,
-  session: string,
-  index: string | undefined,
-): Response {
+function removeSessionHooks({ sessions }: GatewayLifecycle, session: string, index: string | undefined): Response {
   return answering(() => {
     if (index === undefined) sessions.end(session);
     else sessions.remove(session, /^\d{1,6}$/.test(index) ? Number(index) : -1);

@@ -42,6 +42,7 @@ import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
+import { pageTextCases } from "./page-text.cases.ts";
 import { statusPageCases } from "./page.cases.ts";
 import { paramsCases } from "./params.cases.ts";
 import { payloadCases, wrapperCases } from "./payloads.cases.ts";
@@ -138,6 +139,7 @@ export const cases: readonly Case[] = [
   ...limitCases,
   ...pageCases,
   ...statusPageCases,
+  ...pageTextCases,
   ...signInCases,
   ...visibleTextCases,
   ...noAnswerCases,
