@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS records (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS records_id ON records (id);
 CREATE INDEX IF NOT EXISTS records_at ON records (at_ms);
-CREATE INDEX IF NOT EXISTS records_session ON records (session, seq, tool, outcome) WHERE session IS NOT NULL;
+CREATE INDEX IF NOT EXISTS records_session ON records (session) WHERE session IS NOT NULL;
 CREATE INDEX IF NOT EXISTS records_tool ON records (tool, seq, outcome) WHERE tool IS NOT NULL;
 CREATE INDEX IF NOT EXISTS records_outcome ON records (outcome);
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, chain TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
@@ -144,7 +144,7 @@ const SINCE = `seq >= (SELECT min(seq) FROM (SELECT seq FROM records WHERE at_ms
 
 /**
  * The query of a page. It walks one index from its newest entry, that of what most narrows the records down; a `+` keeps
- * SQLite from taking another. What else is asked for is in the same index, so that a record is only read when it is wanted.
+ * SQLite from taking another. The outcomes of a tool are in its index, for few of many may be wanted.
  */
 export function toListQuery({ session, tool, outcome, sinceMs, cursor, maxRecords }: ListOptions): ListQuery {
   const narrowest = session !== undefined ? "session" : tool !== undefined ? "tool" : "outcome";
