@@ -276,7 +276,7 @@ class GatewayServer {
   }
 
   /** Adds the pages that people look at. */
-  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, now }: GatewayOptions): void {
+  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, now }: GatewayOptions): void {
     addPages(app, {
       hasAuth: this.hasAuth,
       sessions: this.#sessions,
@@ -287,6 +287,7 @@ class GatewayServer {
       yamlHooks: () => this.#lifecycle?.hooks(),
       recording,
       records,
+      absent,
       log: this.#log,
       now: now ?? (() => performance.now()),
     });

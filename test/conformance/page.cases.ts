@@ -176,6 +176,8 @@ export const statusPageCases: readonly Case[] = casesOf(
       ok(off.includes('Decisions are not recorded. To see them here, put "records": { "sqlite"'), off);
       const { text: elsewhere } = await statusOf({ recording: recordingOf() });
       ok(elsewhere.includes("Decisions are recorded where they cannot be looked up from here."), elsewhere);
+      const { text: said } = await statusOf({ absent: { "/v1/records": "they go to a queue <here>" } });
+      ok(said.includes("they go to a queue <here>") && !said.includes("To see them here"), said);
     },
     "records-that-are-lost-or-cannot-be-written-are-said": async () => {
       const sink = {

@@ -38,6 +38,15 @@ export const signInCases: readonly Case[] = casesOf(
         );
       }
     },
+    "who-follows-a-link-of-another-site-is-looked-at-again-once": async () => {
+      const gateway = await guarded();
+      const navigate = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
+      const first = await pageOf(gateway, { path: "/?tool=ls", headers: navigate });
+      equal([first.status, first.html.includes('http-equiv="refresh" content="0"')], [401, true]);
+      const again = { ...navigate, "sec-fetch-site": "same-origin" };
+      const second = await pageOf(gateway, { path: "/?tool=ls", headers: again });
+      equal([second.status, second.html.includes("http-equiv"), second.text.includes("Token")], [401, false, true]);
+    },
     "a-good-token-opens-a-session-that-is-not-the-token": async () => {
       const lines: unknown[] = [];
       const gateway = await guarded({ log: createObjectLog((_level, line) => void lines.push(line)) });

@@ -13,7 +13,7 @@ export interface DecisionQuery extends Pick<RecordFilter, "session" | "tool" | "
 export type DecisionList =
   | { readonly kind: "page"; readonly records: readonly (RecordView | undefined)[]; readonly next: string | undefined }
   /** Records are kept where they cannot be looked up, are not kept at all, or cannot be read just now. */
-  | { readonly kind: "elsewhere" | "off" | "failed" };
+  | { readonly kind: "elsewhere" | "off" | "failed"; readonly why?: string | undefined };
 
 const FIELDS = ["session", "tool", "outcome"] as const;
 const MAX_FILTER_CHARS = 300;
@@ -63,13 +63,14 @@ export async function findDecisions(store: RecordStore, query: DecisionQuery): P
 export function renderDecisions(list: DecisionList, query: DecisionQuery): Markup {
   return html`<section aria-labelledby="decisions-title">
     <h2 id="decisions-title">${query.cursor === undefined ? "Recent decisions" : "Earlier decisions"}</h2>
-    ${list.kind === "page" ? renderFound(list, query) : renderNone(list.kind)}
+    ${list.kind === "page" ? renderFound(list, query) : renderNone(list)}
   </section>`;
 }
 
 const SWITCH_ON = `"records": { "sqlite": { "path": "records.db" } }`;
 
-function renderNone(kind: "elsewhere" | "off" | "failed"): Markup {
+function renderNone({ kind, why }: Exclude<DecisionList, { kind: "page" }>): Markup {
+  if (why !== undefined) return html`<p class="empty">${shown(why)}</p>`;
   if (kind === "failed") {
     return html`<p class="note bad">The records cannot be read just now; the log says why. Decisions go on.</p>`;
   }

@@ -27,6 +27,8 @@ export interface PageOptions {
   readonly status?: number | undefined;
   /** @default none */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether the browser asks for the page again at once. @default false */
+  readonly refreshes?: boolean | undefined;
   /** The cookies to set. @default none */
   readonly cookies?: readonly string[] | undefined;
 }
@@ -79,13 +81,14 @@ export function answerRedirect(path: string, cookies: readonly string[] = []): R
   return new Response(null, { status: 303, headers });
 }
 
-function renderPage({ title, current, visitor, body }: PageOptions): Markup {
+function renderPage({ title, current, visitor, body, refreshes }: PageOptions): Markup {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
+        ${refreshes === true && html`<meta http-equiv="refresh" content="0" />`}
         <title>${title} · hookgate</title>
         <link rel="icon" href="${ICON}" />
         <link rel="stylesheet" href="${versioned(PAGE_PATHS.style, STYLE)}" />

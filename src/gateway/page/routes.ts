@@ -25,7 +25,7 @@ import { type Admit, answerNotice, SignIn } from "./sign-in.ts";
 import { renderReadiness, renderState } from "./state.ts";
 
 /** What pages show, and who may see them. */
-export interface PageParts extends Pick<RecordPages, "recording" | "records"> {
+export interface PageParts extends Pick<RecordPages, "recording" | "records" | "absent"> {
   /** Whether anyone needs a token. */
   readonly hasAuth: boolean;
   readonly sessions: PageSessions;
@@ -124,8 +124,10 @@ class StatusPages {
   }
 
   async #list(query: DecisionQuery): Promise<DecisionList> {
-    const { records, recording, log } = this.#parts;
-    if (records === undefined) return { kind: recording === undefined ? "off" : "elsewhere" };
+    const { records, recording, absent, log } = this.#parts;
+    if (records === undefined) {
+      return { kind: recording === undefined ? "off" : "elsewhere", why: absent?.["/v1/records"] };
+    }
     try {
       return await findDecisions(records, query);
     } catch (error) {

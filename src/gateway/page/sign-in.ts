@@ -40,7 +40,8 @@ export class SignIn {
   /** The form, in the place of a page that may not be seen without. */
   ask(request: Request): Response {
     const { pathname, search } = new URL(request.url);
-    return answerForm({ next: `${pathname}${search}` });
+    const next = `${pathname}${search}`;
+    return isFromElsewhere(request.headers) ? answerAgain(next) : answerForm({ next });
   }
 
   /** Answers the form. */
@@ -81,6 +82,24 @@ export class SignIn {
     return Promise.resolve({ code: "ERR_UNAUTHORIZED", message: "not a token" });
   }
 }
+
+/**
+ * Whether somebody followed a link of another site: a browser then keeps the cookie of one who has signed in to itself.
+ * Programs and scripts that fetch a page are not meant.
+ */
+function isFromElsewhere(headers: Headers): boolean {
+  const site = headers.get("sec-fetch-site");
+  return (site === "cross-site" || site === "same-site") && headers.get("sec-fetch-mode") === "navigate";
+}
+
+/** Has a browser ask again by itself: this time the page comes from here, and the cookie with it. It changes nothing. */
+function answerAgain(next: string): Response {
+  const body = html`<header><h1>One moment</h1></header>
+    <p><a href="${next}">Go on</a></p>`;
+  return answerPage({ title: "One moment", visitor: NOBODY, body, status: 401, headers: CHALLENGE, refreshes: true });
+}
+
+const CHALLENGE = { "www-authenticate": 'Bearer realm="hookgate"' };
 
 async function readForm(request: Request, info: PeerInfo): Promise<URLSearchParams | undefined> {
   if (!FORM_TYPE.test(request.headers.get("content-type") ?? "")) return undefined;
@@ -140,7 +159,7 @@ function answerForm({ next, problem, status = 401, headers = {} }: FormOptions):
       <div><button class="first">Sign in</button></div>
     </form>
   </div>`;
-  const challenge = status === 401 ? { "www-authenticate": 'Bearer realm="hookgate"' } : {};
+  const challenge = status === 401 ? CHALLENGE : {};
   const title = problem === undefined ? "Sign in" : "Not signed in";
   return answerPage({ title, visitor: NOBODY, body, status, headers: { ...challenge, ...headers } });
 }

@@ -303,6 +303,30 @@ describe("another page of this machine", { timeout: 60 * SECONDS }, () => {
     evil.closeAllConnections();
   });
 
+  test("leads one who has signed in to where its links point", async () => {
+    const { page, sins } = await openPage();
+    await signIn(page);
+    // Another site by the rules of cookies: the name is another one.
+    const elsewhere = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" }).end(`<a href="${closed.url}/?tool=rm">look</a>`);
+    });
+    elsewhere.listen(0, "127.0.0.1");
+    await once(elsewhere, "listening");
+    const { port } = elsewhere.address() as AddressInfo;
+    await page.goto(`http://localhost:${port}/`);
+    await page.getByRole("link", { name: "look" }).click();
+    await page.getByText("Signed in as eye").waitFor();
+    expect(page.url()).toBe(`${closed.url}/?tool=rm`);
+    // Who has not signed in is asked to.
+    await page.context().clearCookies();
+    await page.goto(`http://localhost:${port}/`);
+    await page.getByRole("link", { name: "look" }).click();
+    await page.getByLabel("Token").waitFor();
+    expect(sins.filter((sin) => !sin.includes(`localhost:${port}`))).toEqual([]);
+    elsewhere.close();
+    elsewhere.closeAllConnections();
+  });
+
   test("the session's cookie is out of reach of scripts and other sites", async () => {
     const { page } = await openPage();
     await signIn(page);
