@@ -59,7 +59,15 @@ export class ApprovalDatabase {
       if (this.get(entry.id) !== undefined) return "id_taken";
       const { id, version, status, call, isOpen, expiresAtMs, changedAtMs, body } = entry;
       this.#prepare("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
-        ...[id, version, status, call, isOpen ? 1 : 0, expiresAtMs, changedAtMs, this.#nextSeq(), body],
+        id,
+        version,
+        status,
+        call,
+        isOpen ? 1 : 0,
+        expiresAtMs,
+        changedAtMs,
+        this.#nextSeq(),
+        body,
       );
       return "created";
     });
@@ -78,9 +86,7 @@ export class ApprovalDatabase {
     return this.#transact(() => {
       const { changes } = this.#prepare(
         "UPDATE approvals SET version = ?, status = ?, call = ?, is_open = ?, expires_ms = ?, changed_ms = ?, seq = ?, body = ? WHERE id = ? AND version = ?",
-      ).run(
-        ...[version, status, call, isOpen ? 1 : 0, expiresAtMs, changedAtMs, this.#nextSeq(), body, id, version - 1],
-      );
+      ).run(version, status, call, isOpen ? 1 : 0, expiresAtMs, changedAtMs, this.#nextSeq(), body, id, version - 1);
       return changes === 1;
     });
   }
