@@ -41,6 +41,7 @@ import { jcliSessionCases } from "./jcli-session.cases.ts";
 import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
 import { llmCases } from "./llm.cases.ts";
+import { logCases } from "./log.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -67,6 +68,7 @@ import { notifyCases } from "./notify.cases.ts";
 export const cases: readonly Case[] = [
   ...errorsCases,
   ...orderCases,
+  ...logCases,
   ...mountCases,
   ...pointCases,
   ...chainCases,
