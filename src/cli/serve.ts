@@ -86,6 +86,7 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       await made.host.flush(FLUSH_MS);
     } finally {
       await made?.host.close();
+      await made?.notifier?.close(FLUSH_MS);
       await made?.approvals?.close();
       await watching.close();
     }

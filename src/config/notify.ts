@@ -15,9 +15,11 @@ import {
 } from "../approvals/index.ts";
 import { createMatcher } from "../picoclaw/match.ts";
 import { toToolApproval } from "../picoclaw/normalize.ts";
-import type { ApprovalLinks } from "../signing/approval-link.ts";
+import { type ApprovalLinks, createApprovalLinks } from "../signing/approval-link.ts";
 import type { CryptoPort } from "../signing/crypto.ts";
+import type { ReplayStore } from "../signing/replay.ts";
 import { createWebhookSigner, parseWebhookSecret } from "../signing/standard-webhooks.ts";
+import { createCommandTransport, type StartCommand } from "../transport/command.ts";
 import { USER_AGENT } from "../transport/http-headers.ts";
 import type { HttpExchange } from "../transport/http-exchange.ts";
 import type { NotifyConfig } from "./notify-schema.ts";
@@ -62,6 +64,31 @@ export function createNotifierFromConfig(
   });
   return new Notifier({ ...rest, targets });
 }
+
+/**
+ * Makes what signs links that decide, where a config has a secret for them.
+ * @returns undefined where it has none
+ */
+export async function createLinksFromConfig(
+  { approvals, gateway }: ConfigFile,
+  { used, crypto, now }: { readonly used: ReplayStore } & Pick<NotifierFromConfigOptions, "crypto" | "now">,
+): Promise<ApprovalLinks | undefined> {
+  const secret = approvals?.link_secret;
+  return secret === undefined ? undefined : createApprovalLinks({ secret, issuer: gateway.id, used, crypto, now });
+}
+
+/** Runs the commands of notifications as those of bash hooks are run, in a directory. */
+export function toRunNotification(start: StartCommand, cwd: string): RunNotification {
+  const run = createCommandTransport({ start, maxOutputBytes: MAX_OUTPUT_BYTES });
+  return async (command, { input, signal }) => {
+    const onAbort = (listener: (reason: unknown) => void): void =>
+      signal.addEventListener("abort", () => listener(signal.reason), { once: true });
+    await run({ command, cwd, env: {}, input }, { remainingMs: Infinity, signal, onAbort });
+  };
+}
+
+/** What a command writes is not looked at. */
+const MAX_OUTPUT_BYTES = 65_536;
 
 type Common = Pick<NotificationTarget, "name" | "news" | "matches" | "toLink">;
 
@@ -120,14 +147,17 @@ async function toLink({ id, expires }: Approval, { url, approver, links }: LinkP
   return `${base}/approvals/link/${await links.sign({ approval: id, approver, expiresAtMs: Date.parse(expires) })}`;
 }
 
+/** What is answered is not looked at: a receiver can make it as long as it likes. */
+function wantsNoBody(): boolean {
+  return false;
+}
+
 function toSend(exchange: HttpExchange): SendPost {
   return async ({ url, headers, body, signal }) => {
     let reply: Awaited<ReturnType<HttpExchange["send"]>>;
     try {
       const sent = { ...headers, "user-agent": USER_AGENT };
-      // What is answered is not looked at: a receiver can make it as long as it likes.
-      const wantsBody = (): boolean => false;
-      reply = await exchange.send({ url, headers: sent, body, signal, maxBodyBytes: 1, wantsBody });
+      reply = await exchange.send({ url, headers: sent, body, signal, maxBodyBytes: 1, wantsBody: wantsNoBody });
     } catch {
       // No cause: it may name the URL, which is a secret for most services.
       throw new NotificationError("it cannot be reached", { mayRetry: true });

@@ -83,7 +83,7 @@ function createStage(
     async deliver(_notice, { id }) {
       const outcome = outcomes[Math.min(ids.length, outcomes.length - 1)];
       ids.push(id);
-      if (outcome === "hangs") return new Promise<never>(() => {});
+      if (outcome === "hangs") await new Promise<never>(() => {});
       if (outcome instanceof Error) throw outcome;
     },
   };
@@ -147,7 +147,7 @@ export const notifyCases: readonly Case[] = casesOf(
         const text = textsIn(message).join("\n");
         ok(text.length < 4096, `${text.length} characters`);
         ok(/more characters/.test(text), "nothing is said of what is missing");
-        ok(text.isWellFormed(), "a character is cut in two");
+        ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(text), "a character is cut in two");
       }
     },
     "arguments-can-be-left-out": async () => {
