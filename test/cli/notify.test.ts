@@ -46,7 +46,7 @@ test("people are told of what a gateway asks them, and it is shown that they wer
   const message = await told;
   expect(message).toContain("it runs a command");
   expect(message).not.toContain("hunter2");
-  const shown = async (): Promise<unknown> => (await (await fetch(`${url}/v1/hooks`)).json()) as unknown;
+  const shown = async (): Promise<unknown> => (await fetch(`${url}/v1/hooks`)).json();
   await expect.poll(shown).toMatchObject({ notifications: [{ name: "slack 1", delivered: 1, waiting: 0 }] });
   gateway.signal("SIGTERM");
   expect((await gateway.ended).code).toBe(0);
