@@ -16,6 +16,9 @@ export {
 } from "./approval.ts";
 export { type BoundCall, toCallHash } from "./call-hash.ts";
 export { ChangeHub } from "./change-hub.ts";
+export { toApprovalEvent } from "./event.ts";
+export { createHumanApprovalHook, HUMAN_APPROVAL, registerHumanApproval } from "./human-approval.ts";
+export { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
 export {
   ApprovalManager,
   type ApprovalManagerOptions,
@@ -51,3 +54,35 @@ export {
   storeUnavailable,
   toApprovalIndex,
 } from "./store.ts";
+export {
+  escapeDiscord,
+  escapeSlack,
+  escapeTelegram,
+  type FormatOptions,
+  toDiscordMessage,
+  toSlackMessage,
+  toTelegramMessage,
+  toWebhookEvent,
+} from "./notice-format.ts";
+export { fillTemplate, findUnknownPlaces, type Notice, NOTICE_FIELDS, type NoticeField } from "./notice.ts";
+export {
+  NotificationError,
+  type NotificationStatus,
+  type NotificationTarget,
+  Notifier,
+  type NotifierOptions,
+} from "./notifier.ts";
+export {
+  createCommandTarget,
+  createDiscordTarget,
+  createSlackTarget,
+  createTelegramTarget,
+  createWebhookTarget,
+  type JsonPost,
+  type NotificationInput,
+  type PostReply,
+  type PostTargetOptions,
+  type RunNotification,
+  type SendPost,
+  toTelegramUrl,
+} from "./notification-target.ts";

@@ -1,6 +1,16 @@
+import { type ApprovalManager, type Notifier, toApprovalEvent } from "../approvals/index.ts";
 import type { OnDecision } from "../chain/index.ts";
-import { createHostFromConfig, type StartedHost } from "../config/index.ts";
+import {
+  createApprovalsFromConfig,
+  createBuiltins,
+  createHostFromConfig,
+  createLinksFromConfig,
+  createNotifierFromConfig,
+  type StartedHost,
+  toRunNotification,
+} from "../config/index.ts";
 import type { Log } from "../log.ts";
+import type { ApprovalLinks } from "../signing/approval-link.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
@@ -14,17 +24,49 @@ export interface StartHooksOptions {
   readonly onDecision?: OnDecision | undefined;
 }
 
+/** The hooks of a config, and what asks people for them. */
+export interface StartedHooks extends StartedHost {
+  /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open. */
+  readonly approvals?: ApprovalManager | undefined;
+  /** Signs links with which people decide; absent without a secret for them. */
+  readonly links?: ApprovalLinks | undefined;
+  /** Absent when nobody is told. Closing the host leaves it open. */
+  readonly notifier?: Notifier | undefined;
+}
+
 /**
  * Starts the hooks of a config, of both systems.
  * @throws {ConfigError} as `createHostFromConfig` does
  */
-export function startHooks(
-  { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
+export async function startHooks(
+  { config, baseDir }: Pick<LoadedConfig, "config" | "baseDir">,
   { host, log, takesAnyName = false, onDecision }: StartHooksOptions,
-): Promise<StartedHost> {
+): Promise<StartedHooks> {
   const now = (): number => host.now();
   const { ports, tracer } = host;
   const yaml = { ...host.yaml, env: host.env };
-  const reach = { ...ports, builtins, log, baseDir, now, takesAnyName, onDecision, tracer };
-  return createHostFromConfig(config, { ...reach, yaml });
+  let started: StartedHost | undefined;
+  let notifier: Notifier | undefined;
+  const approvals = createApprovalsFromConfig(config, {
+    openStore: host.openApprovals && ((address) => host.openApprovals?.(address, { baseDir, log })),
+    onNews: (news, approval) => {
+      started?.host.emit(toApprovalEvent(news, approval));
+      notifier?.tell(news, approval);
+    },
+    crypto: ports.crypto,
+    log,
+  });
+  const reach = { ...ports, builtins: createBuiltins(approvals), log, baseDir, now, takesAnyName, onDecision, tracer };
+  try {
+    const { crypto } = ports;
+    const links = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
+    const { startCommand: start } = yaml;
+    const run = start && toRunNotification(start, baseDir);
+    notifier = approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
+    started = await createHostFromConfig(config, { ...reach, yaml });
+    return { ...started, approvals, links, notifier };
+  } catch (error) {
+    await approvals?.close();
+    throw error;
+  }
 }

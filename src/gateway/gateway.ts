@@ -1,9 +1,10 @@
 import { Hono } from "hono";
+import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import type { Jwks } from "../signing/jwk.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
-import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
+import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
 import {
   type Authenticator,
   createTokenAuthenticator,
@@ -11,23 +12,22 @@ import {
   type GatewayToken,
   isRefusal,
   mayAny,
-  type Principal,
   type Scope,
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
-import { isRpc } from "./is-rpc.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
-import { type GatewayHook, type Readiness, toReadiness } from "./pages.ts";
+import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
 import { Readers } from "./readers.ts";
 import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
 import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
-import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
+import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
+import { isRpc, toResponse } from "./rpc-http.ts";
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions extends RecordPages {
@@ -51,6 +51,10 @@ export interface GatewayOptions extends RecordPages {
    * none: there are no such paths
    */
   readonly lifecycle?: GatewayLifecycle | undefined;
+  /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
+  readonly approvals?: ApprovalManager | undefined;
+  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
+  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
@@ -148,6 +152,8 @@ class GatewayServer {
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
   readonly #lifecycle: GatewayLifecycle | undefined;
+  readonly #approvals: ApprovalManager | undefined;
+  readonly #notifications: GatewayOptions["notifications"];
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -169,6 +175,8 @@ class GatewayServer {
     limits = {},
     allowedOrigins = [],
     lifecycle,
+    approvals,
+    notifications,
     methods = {},
     jwks,
     sessions,
@@ -180,6 +188,8 @@ class GatewayServer {
     this.#host = host;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
+    this.#approvals = approvals;
+    this.#notifications = notifications;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -265,14 +275,15 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const readiness = this.#readiness((await this.refuseReader(request, info)) === undefined);
+    const readiness = await this.#readiness((await this.refuseReader(request, info)) === undefined);
     const isReady = readiness.status === "ready" || readiness.status === "degraded";
     return answerJson(readiness, { status: isReady ? 200 : 503 });
   }
 
-  #readiness(withHooks: boolean): Readiness {
+  async #readiness(withHooks: boolean): Promise<Readiness> {
     const records = this.#recording?.status();
-    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records });
+    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
+    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
   }
 
   /** Adds the pages that people look at. */
@@ -297,7 +308,8 @@ class GatewayServer {
     const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
     const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
-    return answerJson({ hooks: this.#hooks(), ...yaml }, { status: 200 });
+    const told = this.#notifications === undefined ? {} : { notifications: this.#notifications() };
+    return answerJson({ hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
   }
 
   /** Answers who may register hooks, with the body where there is one. */
@@ -343,6 +355,8 @@ class GatewayServer {
     this.#isDraining = true;
     // Those who watch would otherwise keep the server from ending.
     this.#recording?.hub?.close();
+    // Nor need those who wait for people: they are told to come again.
+    this.#approvals?.release();
     const startedAtMs = performance.now();
     const hasReceived = await this.#reading.idle(timeoutMs);
     const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));
@@ -362,13 +376,4 @@ class GatewayServer {
   }
 }
 
-const encoder = new TextEncoder();
 const EMPTY = new Uint8Array();
-
-/** Answers, with a signature where the caller has signed too. */
-async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Promise<Response> {
-  if (proof === undefined) return text === undefined ? answerEmpty({ status }) : answerText(text, status);
-  const body = text === undefined ? EMPTY : encoder.encode(text);
-  const headers = await proof.sign({ status, body });
-  return text === undefined ? answerEmpty({ status, headers }) : answerText(body, status, headers);
-}

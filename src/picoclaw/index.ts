@@ -53,6 +53,7 @@ export {
 } from "./hook.ts";
 export type {
   ApprovalDecision,
+  ApprovalNotice,
   HookHost,
   HostCallOptions,
   HostContext,
@@ -75,6 +76,7 @@ export {
   INTERCEPTOR_BUDGET_MS,
 } from "./limits.ts";
 export { type CheckToolOptions, HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
+export { matchSchema } from "./match-schema.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, LastNoVerdict, MountedHookStatus } from "./mounted.ts";
 export {

@@ -1,4 +1,5 @@
 import { abortCases } from "./abort.cases.ts";
+import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
@@ -30,6 +31,7 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
 import { jcliChainCases } from "./jcli-chain.cases.ts";
@@ -64,6 +66,7 @@ import { turnEndCases } from "./turn-end.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 import { visibleTextCases } from "./visible-text.cases.ts";
+import { notifyCases } from "./notify.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
 export const cases: readonly Case[] = [
@@ -77,7 +80,10 @@ export const cases: readonly Case[] = [
   ...respondCases,
   ...replyCases,
   ...approvalCases,
+  ...approvalLinkCases,
+  ...notifyCases,
   ...approvalMemoryCases,
+  ...humanApprovalCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,

@@ -32,7 +32,7 @@ export interface PageParts extends Pick<RecordPages, "recording" | "records" | "
   /** Who asks, when they may see pages. */
   readonly find: (request: Request, info: PeerInfo) => Promise<Principal | Refusal>;
   readonly admit: Admit;
-  readonly readiness: () => Readiness;
+  readonly readiness: () => Promise<Readiness>;
   readonly hooks: () => readonly GatewayHook[];
   /** Undefined where there is no `hooks.yaml`. */
   readonly yamlHooks: () => readonly ListedHook[] | undefined;
@@ -91,7 +91,7 @@ class StatusPages {
   async status(request: Request, visitor: Visitor): Promise<Response> {
     const query = readDecisionQuery(new URL(request.url));
     const list = await this.#list(query);
-    const readiness = this.#parts.readiness();
+    const readiness = await this.#parts.readiness();
     const hooks = this.#parts.hooks();
     const body = html`<header>
         <h1>Status</h1>

@@ -65,11 +65,18 @@ function renderRecords(records: RecorderStatus | undefined): Markup {
     </div>`;
 }
 
-function toNotes({ status, records }: Readiness, hooks: readonly GatewayHook[]): readonly Markup[] {
+function toNotes({ status, records, approvals }: Readiness, hooks: readonly GatewayHook[]): readonly Markup[] {
   const missing = hooks.filter(({ state, required }) => required === true && state !== "ready");
   return [
     ...(status === "draining" ? [html`<p class="note warn">The gateway is shutting down and takes no calls.</p>`] : []),
     ...missing.map(({ name }) => html`<p class="note bad">The required hook ${shown(name)} is not ready.</p>`),
+    ...(approvals?.available === false
+      ? [
+          html`<p class="note bad">
+            Approvals of people cannot be kept in ${shown(approvals.store)}: what needs one is denied.
+          </p>`,
+        ]
+      : []),
     ...(records === undefined ? [] : toRecordNotes(records)),
   ];
 }

@@ -1,12 +1,9 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PAYLOADS } from "../../conformance/page-fixture.ts";
 import { CONTRASTS, TOO_WIDE, UNNAMED } from "./audit.ts";
 import { startChromium } from "./chromium.ts";
-import { openStage, type Stage, TOKEN } from "./stage.ts";
+import { openStage, serveForeign, type Stage, TOKEN } from "./stage.ts";
 
 const SECONDS = 1000;
 
@@ -283,36 +280,25 @@ describe("another page of this machine", { timeout: 60 * SECONDS }, () => {
   test("cannot sign anybody out or in", async () => {
     const { page } = await openPage();
     await signIn(page);
-    const evil = createServer((request, response) => {
-      const path = new URL(request.url ?? "/", "http://x").searchParams.get("path") ?? "";
-      const form = `<form method=post action="${closed.url}${path}"><input name=token value="${TOKEN}"><button id=go>go</button></form>`;
-      response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html>${form}`);
-    });
-    evil.listen(0, "127.0.0.1");
-    await once(evil, "listening");
-    const { port } = evil.address() as AddressInfo;
     for (const path of ["/page/sign-out", "/page/sign-in"]) {
+      const form = `<form method=post action="${closed.url}${path}"><input name=token value="${TOKEN}"><button id=go>go</button></form>`;
       // The same site as the gateway, by the rules of cookies: only where the form comes from tells them apart.
-      await page.goto(`http://127.0.0.1:${port}/?path=${path}`);
+      const evil = await serveForeign(form);
+      await page.goto(`http://127.0.0.1:${evil.port}/`);
       await page.locator("#go").click();
       await page.getByText("This form was not sent by a page of this gateway.").waitFor();
+      evil.close();
     }
     await page.goto(closed.url);
     expect(await page.getByText("Signed in as eye").count()).toBe(1);
-    evil.close();
-    evil.closeAllConnections();
   });
 
   test("leads one who has signed in to where its links point", async () => {
     const { page, sins } = await openPage();
     await signIn(page);
     // Another site by the rules of cookies: the name is another one.
-    const elsewhere = createServer((_request, response) => {
-      response.writeHead(200, { "content-type": "text/html" }).end(`<a href="${closed.url}/?tool=rm">look</a>`);
-    });
-    elsewhere.listen(0, "127.0.0.1");
-    await once(elsewhere, "listening");
-    const { port } = elsewhere.address() as AddressInfo;
+    const elsewhere = await serveForeign(`<a href="${closed.url}/?tool=rm">look</a>`);
+    const { port } = elsewhere;
     await page.goto(`http://localhost:${port}/`);
     await page.getByRole("link", { name: "look" }).click();
     await page.getByText("Signed in as eye").waitFor();
@@ -324,7 +310,6 @@ describe("another page of this machine", { timeout: 60 * SECONDS }, () => {
     await page.getByLabel("Token").waitFor();
     expect(sins.filter((sin) => !sin.includes(`localhost:${port}`))).toEqual([]);
     elsewhere.close();
-    elsewhere.closeAllConnections();
   });
 
   test("the session's cookie is out of reach of scripts and other sites", async () => {

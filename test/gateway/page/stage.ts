@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -71,6 +74,29 @@ export async function openStage({ hasAuth, hookName = "gate", hookError = "broke
       await recording.close();
       await manager.close();
       rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A page of somebody else's on this machine. */
+export interface ForeignSite {
+  readonly port: number;
+  close(): void;
+}
+
+/** Serves one text of HTML at every path. */
+export async function serveForeign(html: string): Promise<ForeignSite> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end(html);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    close() {
+      server.close();
+      server.closeAllConnections();
     },
   };
 }
