@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_DELAY_MS } from "../wait.ts";
 import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
 import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
@@ -62,12 +63,10 @@ export interface ConfigFile {
   readonly metrics: MetricsConfig;
 }
 
-const MAX_TIMEOUT_MS = 2_147_483_647;
-
 function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
   return z
     .int()
-    .max(MAX_TIMEOUT_MS)
+    .max(MAX_DELAY_MS)
     .exactOptional()
     .describe(`Deadline of ${what}, in milliseconds. 0, less or absent: ${defaultMs}.`);
 }
@@ -75,7 +74,7 @@ function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> 
 function budget(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
   return z
     .int()
-    .max(MAX_TIMEOUT_MS)
+    .max(MAX_DELAY_MS)
     .exactOptional()
     .describe(
       `What ${what} of one call may take together, in milliseconds. 0, less or absent: ${defaultMs}, or the deadline of one where that is more.`,

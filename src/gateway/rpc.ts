@@ -1,4 +1,5 @@
 import { isHookgateError, type HookgateErrorCode, toRpcCode } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import type { Log } from "../log.ts";
 import { answerHost, HOST_METHODS, type HookHost, type HostCallOptions } from "../picoclaw/index.ts";
 import type { RpcError, RpcId, RpcReply } from "./answer.ts";
@@ -181,10 +182,6 @@ function describe({ jsonrpc, method }: Fields): string {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function isStructured(params: unknown): boolean {
   return params === undefined || typeof params === "object";

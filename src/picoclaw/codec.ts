@@ -1,4 +1,5 @@
-import { type Encode, isJsonObject } from "../chain/index.ts";
+import { type Encode } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
 import { HookCallError } from "../errors.ts";
 import { type HookEvent, toRuntimeKind } from "./event.ts";
 import { toWirePayload } from "./normalize.ts";
@@ -86,7 +87,7 @@ export const EVENT_ENCODERS: Readonly<Record<EventMethod, Encode<HookEvent>>> = 
 };
 
 function originOf(payload: unknown): { readonly channel?: unknown; readonly chat_id?: unknown } {
-  if (!isJsonObject(payload)) return {};
+  if (!isObject(payload)) return {};
   return { channel: payload["Channel"], chat_id: payload["ChatID"] };
 }
 

@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
+import { exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type HookEvent, type HostEvent, hostEventSchema, toDocumentedKind } from "./event.ts";
 import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
@@ -36,7 +37,7 @@ export function parseHostPayload<K extends HookPoint>(point: K, params: unknown)
 
 /** Null is what some encoders write for what is absent. */
 function toPresent(params: unknown): unknown {
-  if (!isJsonObject(params) || !Object.values(params).includes(null)) return params;
+  if (!isObject(params) || !Object.values(params).includes(null)) return params;
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 
