@@ -42,6 +42,7 @@ export const RPC_SCOPES: readonly Scope[] = ["call", "observe"];
 const METHOD_SCOPES: ReadonlyMap<string, readonly Scope[]> = new Map([
   ["hook.hello", RPC_SCOPES],
   ["hook.event", RPC_SCOPES],
+  ["hook.runtime_event", RPC_SCOPES],
 ]);
 
 const CALL_SCOPES: readonly Scope[] = ["call"];

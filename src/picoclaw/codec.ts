@@ -20,6 +20,14 @@ export const HELLO_METHOD = "hook.hello";
 /** Which form of events a hook is sent; the value is the JSON-RPC method. */
 export type EventMethod = "hook.event" | "hook.runtime_event";
 
+/** Every {@link EventMethod}. */
+export const EVENT_METHODS: readonly [EventMethod, EventMethod] = ["hook.event", "hook.runtime_event"];
+
+/** Whether a method carries an event. */
+export function isEventMethod(method: unknown): method is EventMethod {
+  return EVENT_METHODS.some((known) => known === method);
+}
+
 /** What a hook was configured for, as the greeting says it. */
 export type HookMode = "observe" | "llm" | "tool" | "approve";
 
