@@ -10,6 +10,7 @@ import { createGuardedFetch } from "./agent-fetch.ts";
 import { createHookFiles, createTrustStore } from "./hook-files.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
 import { createMetrics } from "./metrics.ts";
+import { openApprovals } from "./open-approvals.ts";
 import { openKeptRecords, openRecording } from "./open-records.ts";
 import { createOtelTracer } from "./otel-tracer.ts";
 import { probe } from "./probe.ts";
@@ -37,6 +38,7 @@ export async function createNodeCliHost(): Promise<CliHost> {
     fetchKeys: createGuardedFetch(),
     digest: (bytes) => createHash("sha256").update(bytes).digest(),
     records: { record: openRecording, read: openKeptRecords },
+    openApprovals,
     createMetrics,
     tracer: createOtelTracer(),
     now: () => performance.now(),

@@ -1,6 +1,5 @@
-import { type Config, parseConfig } from "../config/index.ts";
+import { type Config, createBuiltins, parseConfig } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
 
 /** A config file that was found and read. */
@@ -10,7 +9,6 @@ export interface LoadedConfig {
   readonly file: string;
   /** The directory it is in, as an absolute path. */
   readonly baseDir: string;
-  readonly builtins: BuiltinRegistry;
 }
 
 const DEFAULT_FILE = "hooks.json";
@@ -26,9 +24,8 @@ export async function loadConfig(named: string | undefined, host: CliHost): Prom
   for (const file of candidates) {
     const text = await readFile(file, host);
     if (text === undefined) continue;
-    const builtins = createBuiltinRegistry();
-    const config = parseConfig(text, { env: host.env, builtins, file });
-    return { config, file, baseDir: host.directoryOf(file), builtins };
+    const config = parseConfig(text, { env: host.env, builtins: createBuiltins(), file });
+    return { config, file, baseDir: host.directoryOf(file) };
   }
   const hint = named === undefined ? "; name one with --config FILE" : "";
   throw new HookgateError("ERR_CONFIG", `there is no config file ${candidates.join(" or ")}${hint}`);

@@ -1,4 +1,4 @@
-import type { GatewayConfig, StartedHook, StartedHost } from "../config/index.ts";
+import { type GatewayConfig, keepApprovalsMs, type StartedHook } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { assertBindable, createGatewayFromConfig, type Gateway, hasAuth, type RecordPages } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
@@ -8,7 +8,7 @@ import { formatFiles, formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { startHooks } from "./start-hooks.ts";
+import { type StartedHooks, startHooks } from "./start-hooks.ts";
 import { createPaint, toLine } from "./text.ts";
 import { startWatching } from "./watching.ts";
 
@@ -63,7 +63,7 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   assertBindable(address.hostname, { hasAuth: hasAuth(gatewayConfig) });
   const stop = listenForStop(host);
   try {
-    let made: StartedHost | undefined;
+    let made: StartedHooks | undefined;
     let gateway: Gateway | undefined;
     const watching = startWatching(config, {
       host,
@@ -76,6 +76,7 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
     try {
       made = await startHooks(loaded, { host, log, onDecision });
       assertRequired(made.started);
+      made.approvals?.tidy(keepApprovalsMs(config));
       gateway = await toGateway(made, gatewayConfig, { host, log, pages });
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
@@ -85,6 +86,7 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       await made.host.flush(FLUSH_MS);
     } finally {
       await made?.host.close();
+      await made?.approvals?.close();
       await watching.close();
     }
   } finally {
@@ -132,7 +134,7 @@ function assertRequired(started: readonly StartedHook[]): void {
 }
 
 function toGateway(
-  { host: asked, manager, started, yaml }: StartedHost,
+  { host: asked, manager, started, yaml, approvals }: StartedHooks,
   config: GatewayConfig,
   { host, log, pages }: { readonly host: CliHost; readonly log: Log; readonly pages: RecordPages },
 ): Promise<Gateway> {
@@ -140,6 +142,7 @@ function toGateway(
   return createGatewayFromConfig(config, {
     ...pages,
     host: asked,
+    approvals,
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
     fetch: host.fetchKeys,
@@ -154,7 +157,7 @@ const TRY = `{"jsonrpc":"2.0","id":1,"method":"hook.check_tool","params":{"tool"
 
 interface Served {
   readonly loaded: LoadedConfig;
-  readonly made: StartedHost;
+  readonly made: StartedHooks;
   readonly host: CliHost;
 }
 

@@ -1,5 +1,7 @@
+import type { ApprovalManager } from "../approvals/index.ts";
+import { toApprovalEvent } from "../approvals/index.ts";
 import type { OnDecision } from "../chain/index.ts";
-import { createHostFromConfig, type StartedHost } from "../config/index.ts";
+import { createApprovalsFromConfig, createBuiltins, createHostFromConfig, type StartedHost } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
@@ -14,17 +16,36 @@ export interface StartHooksOptions {
   readonly onDecision?: OnDecision | undefined;
 }
 
+/** The hooks of a config, and what asks people for them. */
+export interface StartedHooks extends StartedHost {
+  /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open. */
+  readonly approvals?: ApprovalManager | undefined;
+}
+
 /**
  * Starts the hooks of a config, of both systems.
  * @throws {ConfigError} as `createHostFromConfig` does
  */
-export function startHooks(
-  { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
+export async function startHooks(
+  { config, baseDir }: Pick<LoadedConfig, "config" | "baseDir">,
   { host, log, takesAnyName = false, onDecision }: StartHooksOptions,
-): Promise<StartedHost> {
+): Promise<StartedHooks> {
   const now = (): number => host.now();
   const { ports, tracer } = host;
   const yaml = { ...host.yaml, env: host.env };
-  const reach = { ...ports, builtins, log, baseDir, now, takesAnyName, onDecision, tracer };
-  return createHostFromConfig(config, { ...reach, yaml });
+  let started: StartedHost | undefined;
+  const approvals = createApprovalsFromConfig(config, {
+    openStore: host.openApprovals && ((address) => host.openApprovals?.(address, { baseDir, log })),
+    onNews: (news, approval) => started?.host.emit(toApprovalEvent(news, approval)),
+    crypto: ports.crypto,
+    log,
+  });
+  const reach = { ...ports, builtins: createBuiltins(approvals), log, baseDir, now, takesAnyName, onDecision, tracer };
+  try {
+    started = await createHostFromConfig(config, { ...reach, yaml });
+  } catch (error) {
+    await approvals?.close();
+    throw error;
+  }
+  return { ...started, approvals };
 }

@@ -1,3 +1,11 @@
+export {
+  type ApprovalsFromConfigOptions,
+  createApprovalsFromConfig,
+  keepApprovalsMs,
+  type OpenApprovalStore,
+} from "./approvals.ts";
+export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from "./approvals-schema.ts";
+export { createBuiltins } from "./builtins.ts";
 export type { Environment } from "./interpolate.ts";
 export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
 export {

@@ -1,4 +1,5 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
+import type { ApprovalStoreKind } from "./approvals-schema.ts";
 import { checkMeaning, isNeeded } from "./check.ts";
 import { toOperationNotes } from "./check-operation.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
@@ -18,9 +19,13 @@ export interface ParseConfigOptions {
   readonly file?: string | undefined;
   /** Where records can go on this runtime; a config that wants them elsewhere is refused. @default as on Node */
   readonly recordPlaces?: readonly RecordPlace[] | undefined;
+  /** Where approvals can be kept on this runtime. @default as on Node */
+  readonly approvalStores?: readonly ApprovalStoreKind[] | undefined;
 }
 
 const NODE_PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console"];
+
+const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite"];
 
 /** A config that can be used. */
 export interface Config extends ConfigFile {
@@ -35,7 +40,7 @@ export interface Config extends ConfigFile {
  * @throws {ConfigError} with every problem at once
  */
 export function parseConfig(text: string, options: ParseConfigOptions): Config {
-  const { env, builtins, file, recordPlaces = NODE_PLACES } = options;
+  const { env, builtins, file, recordPlaces = NODE_PLACES, approvalStores = NODE_STORES } = options;
   const document = readJson(text);
   if ("fault" in document) {
     const { fault, line, column } = document;
@@ -47,7 +52,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): Config {
   const isFromEnvironment = (path: string): boolean => filled.fromEnvironment.has(path);
   const { data, error } = fileSchema.safeParse(filled.value);
   const shape = toFindings(error?.issues ?? [], { schema: fileSchema, value: filled.value, isFromEnvironment });
-  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment, recordPlaces });
+  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment, recordPlaces, approvalStores });
   // A variable that is not set is one problem, not also that of a value nobody wrote.
   const unset = new Set(filled.findings.map(({ at }) => formatPath(at)));
   const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));

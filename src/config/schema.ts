@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { MAX_DELAY_MS } from "../wait.ts";
+import { type ApprovalsConfig, approvalsSchema } from "./approvals-schema.ts";
 import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
 import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
@@ -61,6 +62,8 @@ export interface ConfigFile {
   /** Absent: nothing is recorded. */
   readonly records?: RecordsConfig;
   readonly metrics: MetricsConfig;
+  /** Absent: human approvals are kept where they are by default, once a hook asks for them. */
+  readonly approvals?: ApprovalsConfig;
 }
 
 function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
@@ -126,6 +129,7 @@ export const fileSchema: z.ZodType<ConfigFile> = z.looseObject({
   yaml: yamlSchema.exactOptional(),
   records: recordsSchema.exactOptional(),
   metrics: metricsSchema,
+  approvals: approvalsSchema.exactOptional(),
 });
 
 /** The JSON Schema (draft 7, which editors know best) of a config file. */

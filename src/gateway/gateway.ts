@@ -1,9 +1,10 @@
 import { Hono } from "hono";
+import type { ApprovalManager } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import type { Jwks } from "../signing/jwk.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
-import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
+import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
 import {
   type Authenticator,
   createTokenAuthenticator,
@@ -17,7 +18,7 @@ import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { type GatewayHook, toReadiness } from "./pages.ts";
+import { type GatewayHook, toReadiness, toStoreStatus } from "./pages.ts";
 import {
   type GatewayLifecycle,
   listSessionHooks,
@@ -29,7 +30,8 @@ import {
 import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
-import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
+import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
+import { isRpc, toResponse } from "./rpc-http.ts";
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions extends RecordPages {
@@ -53,6 +55,8 @@ export interface GatewayOptions extends RecordPages {
    * none: there are no such paths
    */
   readonly lifecycle?: GatewayLifecycle | undefined;
+  /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
+  readonly approvals?: ApprovalManager | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
@@ -163,6 +167,7 @@ class GatewayServer {
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
   readonly #lifecycle: GatewayLifecycle | undefined;
+  readonly #approvals: ApprovalManager | undefined;
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -182,6 +187,7 @@ class GatewayServer {
     limits = {},
     allowedOrigins = [],
     lifecycle,
+    approvals,
     methods = {},
     jwks,
     log = silentLog,
@@ -192,6 +198,7 @@ class GatewayServer {
     this.#host = host;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
+    this.#approvals = approvals;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -270,7 +277,8 @@ class GatewayServer {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
     const withHooks = (await this.refuseReader(request, info)) === undefined;
     const records = this.#recording?.status();
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records });
+    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
+    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
     const isReady = readiness.status === "ready" || readiness.status === "degraded";
     return answerJson(readiness, { status: isReady ? 200 : 503 });
   }
@@ -337,6 +345,8 @@ class GatewayServer {
     this.#isDraining = true;
     // Those who watch would otherwise keep the server from ending.
     this.#recording?.hub?.close();
+    // Nor need those who wait for people: they are told to come again.
+    this.#approvals?.release();
     const startedAtMs = performance.now();
     const hasReceived = await this.#reading.idle(timeoutMs);
     const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));
@@ -359,23 +369,7 @@ class GatewayServer {
   }
 }
 
-/** Whether a request is a POST to `/rpc`, with whatever query. */
-function isRpc({ method, url }: Request): boolean {
-  if (method !== "POST") return false;
-  const start = url.indexOf("/", "https://".length);
-  return url.startsWith("/rpc", start) && (url.length === start + 4 || url.charAt(start + 4) === "?");
-}
-
-const encoder = new TextEncoder();
 const EMPTY = new Uint8Array();
-
-/** Answers, with a signature where the caller has signed too. */
-async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Promise<Response> {
-  if (proof === undefined) return text === undefined ? answerEmpty({ status }) : answerText(text, status);
-  const body = text === undefined ? EMPTY : encoder.encode(text);
-  const headers = await proof.sign({ status, body });
-  return text === undefined ? answerEmpty({ status, headers }) : answerText(body, status, headers);
-}
 
 function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
   return wanted.some((scope) => scopes.has(scope));

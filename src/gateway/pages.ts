@@ -1,5 +1,7 @@
+import type { ApprovalStore } from "../approvals/index.ts";
 import type { MountedHookStatus } from "../picoclaw/index.ts";
 import type { RecorderStatus } from "../records/index.ts";
+import { settlesWithin } from "../wait.ts";
 
 /** A mounted hook as the gateway shows it. */
 export interface GatewayHook extends MountedHookStatus {
@@ -9,12 +11,23 @@ export interface GatewayHook extends MountedHookStatus {
 
 /** What `GET /readyz` answers. */
 export interface Readiness {
-  /** `degraded`: it is ready, but records of decisions are being lost or cannot be written. */
+  /**
+   * `degraded`: it is ready, but records of decisions are being lost or cannot be written, or human approvals cannot be
+   * kept, so that what needs one is denied.
+   */
   readonly status: "ready" | "degraded" | "not_ready" | "draining";
   /** The hooks that cannot be called, and why; only for those who may see it. */
   readonly hooks?: readonly UnreadyHook[];
   /** How the recording of decisions is going; only for those who may see it. */
   readonly records?: RecorderStatus;
+  /** Whether the store of human approvals can be reached; only for those who may see it. */
+  readonly approvals?: StoreStatus;
+}
+
+/** How a store of human approvals is. */
+export interface StoreStatus {
+  readonly store: string;
+  readonly available: boolean;
 }
 
 interface UnreadyHook {
@@ -31,6 +44,22 @@ export interface ReadinessOptions {
   readonly withHooks: boolean;
   /** How the recording of decisions is going. */
   readonly records?: RecorderStatus | undefined;
+  /** How the store of human approvals is. */
+  readonly approvals?: StoreStatus | undefined;
+}
+
+/** How long a store may take to answer, in milliseconds: whoever probes does not wait for long. */
+const STORE_TIMEOUT_MS = 1000;
+
+/** Asks a store of human approvals whether it can be reached. */
+export async function toStoreStatus(store: ApprovalStore): Promise<StoreStatus> {
+  let available = false;
+  const asked = store.health().then(
+    () => void (available = true),
+    () => undefined,
+  );
+  await settlesWithin(asked, STORE_TIMEOUT_MS);
+  return { store: store.name, available };
 }
 
 /**
@@ -39,13 +68,14 @@ export interface ReadinessOptions {
  */
 export function toReadiness(
   hooks: readonly GatewayHook[],
-  { isDraining, withHooks, records }: ReadinessOptions,
+  { isDraining, withHooks, records, approvals }: ReadinessOptions,
 ): Readiness {
   const unready = hooks.filter(({ state }) => state !== "ready");
   const isReady = unready.every(({ required }) => required !== true);
-  const status = isDraining ? "draining" : !isReady ? "not_ready" : records?.degraded ? "degraded" : "ready";
+  const isDegraded = records?.degraded === true || approvals?.available === false;
+  const status = isDraining ? "draining" : !isReady ? "not_ready" : isDegraded ? "degraded" : "ready";
   if (!withHooks) return { status };
-  return { status, hooks: unready.map(toUnreadyHook), ...(records && { records }) };
+  return { status, hooks: unready.map(toUnreadyHook), ...(records && { records }), ...(approvals && { approvals }) };
 }
 
 function toUnreadyHook({ name, state, required = false, lastError }: GatewayHook): UnreadyHook {

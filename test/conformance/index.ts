@@ -30,6 +30,7 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
 import { jcliChainCases } from "./jcli-chain.cases.ts";
@@ -74,6 +75,7 @@ export const cases: readonly Case[] = [
   ...replyCases,
   ...approvalCases,
   ...approvalMemoryCases,
+  ...humanApprovalCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,
