@@ -2,6 +2,7 @@ export { type ChainOptions, type ChainOutcome, type DetachedCall, runChain, type
 export { Current, type Encode } from "./current.ts";
 export { assertDepth, createDraft, releaseDraft } from "./draft.ts";
 export { exceedsDepth, isSameJson, MAX_DEPTH } from "./json.ts";
+export { LatencyHistogram, type LatencyQuantiles } from "./latency.ts";
 export type { ChainHook, ChainRules, Judgement } from "./hook.ts";
 export { compareRank, IN_PROCESS, type Ranked } from "./order.ts";
 export type { ChainObserver, ObservedChange, ObservedDecision, OnDecision } from "./observer.ts";
