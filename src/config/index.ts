@@ -6,6 +6,7 @@ export {
 } from "./approvals.ts";
 export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from "./approvals-schema.ts";
 export { createBuiltins } from "./builtins.ts";
+export { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
 export type { Environment } from "./interpolate.ts";
 export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
 export {
