@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { ApprovalManager } from "../approvals/index.ts";
+import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import type { Jwks } from "../signing/jwk.ts";
@@ -57,6 +57,8 @@ export interface GatewayOptions extends RecordPages {
   readonly lifecycle?: GatewayLifecycle | undefined;
   /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
   readonly approvals?: ApprovalManager | undefined;
+  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
+  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
@@ -168,6 +170,7 @@ class GatewayServer {
   readonly #hooks: () => readonly GatewayHook[];
   readonly #lifecycle: GatewayLifecycle | undefined;
   readonly #approvals: ApprovalManager | undefined;
+  readonly #notifications: GatewayOptions["notifications"];
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -188,6 +191,7 @@ class GatewayServer {
     allowedOrigins = [],
     lifecycle,
     approvals,
+    notifications,
     methods = {},
     jwks,
     log = silentLog,
@@ -199,6 +203,7 @@ class GatewayServer {
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
     this.#approvals = approvals;
+    this.#notifications = notifications;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -287,7 +292,8 @@ class GatewayServer {
     const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
     const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
-    return answerJson({ hooks: this.#hooks(), ...yaml }, { status: 200 });
+    const told = this.#notifications === undefined ? {} : { notifications: this.#notifications() };
+    return answerJson({ hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
   }
 
   /** Answers who may register hooks, with the body where there is one. */

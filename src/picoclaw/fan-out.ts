@@ -1,5 +1,6 @@
 import { type ChainHook, type ChainRules, type Current, runChain } from "../chain/index.ts";
 import type { Log } from "../log.ts";
+import { RepeatLog } from "../log-limit.ts";
 import type { HookEvent } from "./event.ts";
 import { BoundedQueue } from "./queue.ts";
 
@@ -30,6 +31,7 @@ export class EventQueue {
   readonly #observer: Observer;
   readonly #options: EventQueueOptions;
   readonly #queue: BoundedQueue<Current<HookEvent>>;
+  readonly #repeats: RepeatLog;
   #closed = false;
   #failedCount = 0;
   #deliveredCount = 0;
@@ -38,6 +40,7 @@ export class EventQueue {
     const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = options;
     this.#observer = observer;
     this.#options = options;
+    this.#repeats = new RepeatLog({ log: options.log, now: options.now ?? (() => performance.now()) });
     this.#queue = new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (event) => this.#deliver(event) });
   }
 
@@ -62,10 +65,11 @@ export class EventQueue {
   close(): void {
     this.#closed = true;
     this.#queue.close();
+    this.#repeats.flush();
   }
 
   async #deliver(event: Current<HookEvent>): Promise<void> {
-    const { now, log } = this.#options;
+    const { now } = this.#options;
     const { records } = await runChain([this.#observer], event, { rules, now });
     const [record] = records;
     if (record?.kind === undefined) {
@@ -73,6 +77,7 @@ export class EventQueue {
       return;
     }
     this.#failedCount += 1;
-    log.warn("event not delivered", { hook: this.#observer.name, kind: record.kind, error: record.error });
+    const fields = { hook: this.#observer.name, kind: record.kind, error: record.error };
+    this.#repeats.warn(record.kind, "event not delivered", fields);
   }
 }

@@ -265,6 +265,7 @@ export class HookManager implements HookHost {
       events: observer && new EventQueue(observer, this.#queueOptions),
       later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work() }),
       log: this.#log,
+      now: this.#now,
     });
   }
 

@@ -1,6 +1,7 @@
 import type { HookRecord, Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { RepeatLog } from "../log-limit.ts";
 import type { PointHooks } from "./chain-hook.ts";
 import type { EventQueue } from "./fan-out.ts";
 import { type HookMatch, uncarriedField } from "./match.ts";
@@ -63,6 +64,8 @@ export interface MountedHookParts {
   /** What is done after verdicts. */
   readonly later: BoundedQueue<() => Promise<void>>;
   readonly log: Log;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
 }
 
 /** One hook in the manager: its place, its way of being called at each point, and its counters. */
@@ -73,6 +76,7 @@ export class MountedHook {
   readonly later: BoundedQueue<() => Promise<void>>;
   readonly #trust: Trust;
   readonly #log: Log;
+  readonly #repeats: RepeatLog;
   readonly #hooks: PointHooks;
   readonly #operation: OperationOptions;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
@@ -84,13 +88,14 @@ export class MountedHook {
   #cachedCount = 0;
   #lastFiredAtMs: number | undefined;
 
-  constructor({ ranked, port, trust, hooks, operation, events, later, log }: MountedHookParts) {
+  constructor({ ranked, port, trust, hooks, operation, events, later, log, now }: MountedHookParts) {
     this.ranked = ranked;
     this.#trust = trust;
     this.port = port;
     this.events = events;
     this.later = later;
     this.#log = log;
+    this.#repeats = new RepeatLog({ log, now });
     this.#hooks = hooks;
     this.#operation = operation;
     const skip = (count: number): void => void (this.#skippedCount += count);
@@ -122,7 +127,8 @@ export class MountedHook {
     this.#verdictCount += 1;
     const { point, error } = record;
     if (kind === undefined) return;
-    this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
+    const fields = { hook: this.ranked.name, point, kind, error };
+    this.#repeats.warn(`part ${point} ${kind}`, "a part of the hook's reply was not applied", fields);
   }
 
   #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
@@ -132,7 +138,8 @@ export class MountedHook {
       this.#failedOpen.set(key, { point, kind, count: (this.#failedOpen.get(key)?.count ?? 0) + 1 });
     }
     const effect = failed_open === true ? "skipped" : would === undefined ? "not skipped" : "only audited";
-    this.#log.warn("hook gave no verdict", { hook: this.ranked.name, point, kind, error, effect });
+    const fields = { hook: this.ranked.name, point, kind, error, effect };
+    this.#repeats.warn(`${point} ${kind} ${effect}`, "hook gave no verdict", fields);
   }
 
   status(): MountedHookStatus {
@@ -168,6 +175,7 @@ export class MountedHook {
   async close(): Promise<void> {
     this.events?.close();
     this.later.close();
+    this.#repeats.flush();
     try {
       await this.port.close();
     } catch (error) {

@@ -95,8 +95,16 @@ test("approvals are made where a config has the hook or the section, with the ma
     { approvals: { store: "memory", mask: ["arguments.b"] }, records },
   ]) {
     const asked = await make(file)?.ask({
-      ...{ agent: "", session: "", tool: "t", arguments: { a: "1", b: "2" }, hook: "", reason: "" },
-      ...{ require: 1, approvers: [], expiresMs: 1000, useWithinMs: 1000 },
+      agent: "",
+      session: "",
+      tool: "t",
+      arguments: { a: "1", b: "2" },
+      hook: "",
+      reason: "",
+      require: 1,
+      approvers: [],
+      expiresMs: 1000,
+      useWithinMs: 1000,
     });
     shown.push(asked?.approval.arguments);
   }

@@ -7,7 +7,8 @@ import { requestOf } from "./gateway-fixture.ts";
 import { openHumanStage } from "./human-approval-stage.ts";
 
 /** What an answer says, without its trace. */
-function said({ trace: _, ...rest }: ApprovalDecision): unknown {
+function said(decision: ApprovalDecision): unknown {
+  const { trace: _, ...rest } = decision;
   return rest;
 }
 
@@ -168,9 +169,16 @@ export const humanApprovalCases: readonly Case[] = casesOf(
       const { asked, id } = await begin();
       const first = await approvals.get(id);
       const question = {
-        ...{ agent: "main", session: "cli:direct", tool: "exec", arguments: { command: "ls" } },
-        ...{ hook: "human_approval", reason: "", require: 2, approvers: ["ann", "ben"] },
-        ...{ expiresMs: 1000, useWithinMs: 1000 },
+        agent: "main",
+        session: "cli:direct",
+        tool: "exec",
+        arguments: { command: "ls" },
+        hook: "human_approval",
+        reason: "",
+        require: 2,
+        approvers: ["ann", "ben"],
+        expiresMs: 1000,
+        useWithinMs: 1000,
       };
       const { approval, isNew } = await approvals.ask(question);
       equal([isNew, approval.call === first.call, approval.require], [true, true, 2]);

@@ -1,4 +1,5 @@
 import { abortCases } from "./abort.cases.ts";
+import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
@@ -40,6 +41,7 @@ import { jcliSessionCases } from "./jcli-session.cases.ts";
 import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
 import { llmCases } from "./llm.cases.ts";
+import { logCases } from "./log.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -60,11 +62,13 @@ import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
+import { notifyCases } from "./notify.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
 export const cases: readonly Case[] = [
   ...errorsCases,
   ...orderCases,
+  ...logCases,
   ...mountCases,
   ...pointCases,
   ...chainCases,
@@ -72,6 +76,8 @@ export const cases: readonly Case[] = [
   ...respondCases,
   ...replyCases,
   ...approvalCases,
+  ...approvalLinkCases,
+  ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
   ...payloadCases,
