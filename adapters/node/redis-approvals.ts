@@ -11,6 +11,7 @@ import {
 import { parseRedisAddress } from "../../src/config/index.ts";
 import { HookgateError } from "../../src/errors.ts";
 import { type Log, silentLog } from "../../src/log.ts";
+import type { ReplayStore } from "../../src/signing/replay.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import {
   APPROVAL_KEYS,
@@ -52,6 +53,21 @@ const MAX_FAILED_LOOKS = 2;
  * @throws {TypeError} when the URL is not one of Redis
  */
 export function createRedisApprovalStore(options: RedisApprovalStoreOptions): ApprovalStore {
+  return new RedisApprovalStore(options);
+}
+
+/** A replay store that connects to something. */
+export interface RedisReplayStore extends ReplayStore {
+  /** Lets go of its connection. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a replay store in Redis or Valkey: the `replay` of a hook endpoint that is several processes. One that has the URL
+ * and prefix of a store of approvals shares its keys.
+ * @throws {TypeError} when the URL is not one of Redis
+ */
+export function createRedisReplayStore(options: Omit<RedisApprovalStoreOptions, "pollMs">): RedisReplayStore {
   return new RedisApprovalStore(options);
 }
 
