@@ -161,7 +161,15 @@ export interface GatewayFromConfigOptions
     CreateGatewayAuthOptions,
     Pick<
       GatewayOptions,
-      "host" | "hooks" | "approvals" | "notifications" | "lifecycle" | "methods" | "now" | keyof RecordPages
+      | "host"
+      | "hooks"
+      | "approvals"
+      | "notifications"
+      | "lifecycle"
+      | "methods"
+      | "now"
+      | "sessions"
+      | keyof RecordPages
     > {}
 
 /**
@@ -175,8 +183,8 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, approvals, notifications, lifecycle, methods, now, log, recording, records, metrics, absent } =
-    options;
+  const { host, hooks, approvals, notifications, lifecycle, methods, now, sessions, log } = options;
+  const { recording, records, metrics, absent } = options;
   return createGateway({
     recording,
     records,
@@ -189,6 +197,7 @@ export async function createGatewayFromConfig(
     lifecycle,
     methods,
     now,
+    sessions,
     log,
     auth: await createGatewayAuth(config, options),
     jwks: keys.length === 0 ? undefined : toJwks(keys),

@@ -11,22 +11,18 @@ import {
   type Digest,
   type GatewayToken,
   isRefusal,
-  type Principal,
+  mayAny,
   type Scope,
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
+import { addCors } from "./cors.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { type GatewayHook, toReadiness, toStoreStatus } from "./pages.ts";
-import {
-  type GatewayLifecycle,
-  listSessionHooks,
-  MAX_DEFINITION_BYTES,
-  registerSessionHook,
-  removeSessionHooks,
-  SESSION_HOOKS_PATH,
-} from "./session-hooks.ts";
+import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
+import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
+import { Readers } from "./readers.ts";
+import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
 import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
@@ -63,6 +59,8 @@ export interface GatewayOptions extends RecordPages {
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
   readonly jwks?: Jwks | undefined;
+  /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
+  readonly sessions?: PageSessions | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
@@ -103,14 +101,12 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
   ["/healthz", "GET, HEAD"],
   ["/readyz", "GET, HEAD"],
   ["/v1/hooks", "GET, HEAD"],
+  ...PAGE_ROUTES,
 ];
 
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
-const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
-
-const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 /**
@@ -127,9 +123,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
   const { jwks, lifecycle } = options;
-  if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
+  if (lifecycle !== undefined) {
+    addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
+  }
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
+  server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -146,22 +145,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 /** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
 const READERS_PER_CALL = 4;
-
-function routeSessionHooks(
-  app: Hono<{ Bindings: PeerInfo }>,
-  server: GatewayServer,
-  lifecycle: GatewayLifecycle,
-): void {
-  app.get(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, () => listSessionHooks(lifecycle, req.param("session"))),
-  );
-  app.post(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, (body) => registerSessionHook(lifecycle, req.param("session"), body)),
-  );
-  app.delete(`${SESSION_HOOKS_PATH}/:index?`, ({ req, env }) =>
-    server.registering(req.raw, env, () => removeSessionHooks(lifecycle, req.param("session"), req.param("index"))),
-  );
-}
 
 class GatewayServer {
   readonly hasAuth: boolean;
@@ -180,6 +163,8 @@ class GatewayServer {
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
   readonly #recording: RecordPages["recording"];
+  readonly #readers: Readers;
+  readonly #sessions: PageSessions;
   readonly #log: Log;
   #isDraining = false;
 
@@ -194,6 +179,7 @@ class GatewayServer {
     notifications,
     methods = {},
     jwks,
+    sessions,
     log = silentLog,
     now,
     ...pages
@@ -220,6 +206,15 @@ class GatewayServer {
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
     this.#recording = pages.recording;
+    this.#sessions = sessions ?? new PageSessions({ now });
+    const { hasAuth } = this;
+    this.#readers = new Readers({
+      hasAuth,
+      guard: this.#guard,
+      callers: this.#callers,
+      sessions: this.#sessions,
+      maxBodyBytes: this.#maxBodyBytes,
+    });
     const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
     this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
     this.#log = log;
@@ -280,12 +275,33 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.refuseReader(request, info)) === undefined;
-    const records = this.#recording?.status();
-    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
+    const readiness = await this.#readiness((await this.refuseReader(request, info)) === undefined);
     const isReady = readiness.status === "ready" || readiness.status === "degraded";
     return answerJson(readiness, { status: isReady ? 200 : 503 });
+  }
+
+  async #readiness(withHooks: boolean): Promise<Readiness> {
+    const records = this.#recording?.status();
+    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
+    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
+  }
+
+  /** Adds the pages that people look at. */
+  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, now }: GatewayOptions): void {
+    addPages(app, {
+      hasAuth: this.hasAuth,
+      sessions: this.#sessions,
+      find: (request, info) => this.#readers.find({ request, info }),
+      admit: (authorization, request, info) => this.#readers.admit(authorization, { request, info }),
+      readiness: () => this.#readiness(true),
+      hooks: () => this.#hooks(),
+      yamlHooks: () => this.#lifecycle?.hooks(),
+      recording,
+      records,
+      absent,
+      log: this.#log,
+      now: now ?? (() => performance.now()),
+    });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
@@ -327,20 +343,8 @@ class GatewayServer {
     return answerRefusal({ code: "ERR_INTERNAL", message: "internal error" });
   }
 
-  /** Lets pages of the configured origins read the answer, and ask beforehand whether they may call. */
   withCors(request: Request, response: Response): Response {
-    response.headers.append("vary", "origin");
-    const origin = request.headers.get("origin");
-    if (origin === null || !this.#guard.allows(origin)) return response;
-    response.headers.set("access-control-allow-origin", origin);
-    if (request.method === "OPTIONS") {
-      response.headers.set("access-control-allow-methods", "GET, POST");
-      response.headers.set("access-control-allow-headers", ALLOWED_HEADERS);
-      response.headers.set("access-control-max-age", "600");
-    } else {
-      response.headers.set("access-control-expose-headers", "retry-after");
-    }
-    return response;
+    return addCors(response, { request, guard: this.#guard });
   }
 
   callsInFlight(): number {
@@ -362,11 +366,8 @@ class GatewayServer {
 
   /** Why a request may not read what the gateway shows; undefined when it may. */
   async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
-    const refusal = this.#guard.check(request, info);
-    if (refusal !== undefined || !this.hasAuth) return refusal;
-    const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
-    if (isRefusal(principal)) return principal;
-    return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
+    const found = await this.#readers.find({ request, info });
+    return isRefusal(found) ? found : undefined;
   }
 
   #refuse(refusal: Refusal): Response {
@@ -376,7 +377,3 @@ class GatewayServer {
 }
 
 const EMPTY = new Uint8Array();
-
-function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
-  return wanted.some((scope) => scopes.has(scope));
-}
