@@ -1,8 +1,15 @@
 import type { ApprovalManager } from "../approvals/index.ts";
 import { toApprovalEvent } from "../approvals/index.ts";
 import type { OnDecision } from "../chain/index.ts";
-import { createApprovalsFromConfig, createBuiltins, createHostFromConfig, type StartedHost } from "../config/index.ts";
+import {
+  createApprovalsFromConfig,
+  createBuiltins,
+  createGatewayKeys,
+  createHostFromConfig,
+  type StartedHost,
+} from "../config/index.ts";
 import type { Log } from "../log.ts";
+import { createApprovalSigner } from "../signing/approval-token.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
@@ -40,8 +47,13 @@ export async function startHooks(
     crypto: ports.crypto,
     log,
   });
-  const reach = { ...ports, builtins: createBuiltins(approvals), log, baseDir, now, takesAnyName, onDecision, tracer };
   try {
+    const [key] = await createGatewayKeys(config.gateway, ports.crypto);
+    const issuer = config.gateway.id;
+    const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
+    const builtins = createBuiltins({ approvals, signerFor });
+    const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
+    const reach = { ...ports, ...shared, builtins, log, baseDir, now, takesAnyName, onDecision, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
   } catch (error) {
     await approvals?.close();

@@ -24,6 +24,8 @@ export interface TokenRules {
   readonly audience: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The most seconds it may be valid. `@default` {@link MAX_LIFETIME_SECONDS} */
+  readonly maxLifetimeSeconds?: number | undefined;
 }
 
 /** A token whose signature, parties and times are right; its other claims are not yet checked. */
@@ -53,16 +55,16 @@ function findKey(alg: unknown, kid: string | undefined, keys: KeySet): MaybeProm
 }
 
 function checkTimes(
-  claims: Readonly<Record<string, unknown>>,
-  nowMs: number,
+  { iat, exp }: Readonly<Record<string, unknown>>,
+  { now, maxLifetimeSeconds = MAX_LIFETIME_SECONDS }: TokenRules,
   kid: string,
 ): { iat: number; exp: number } {
-  const { iat, exp } = claims;
+  const nowMs = now();
   if (typeof iat !== "number" || typeof exp !== "number" || !Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) {
     throw new VerificationError("time_malformed", { kid });
   }
   if (exp <= iat) throw new VerificationError("time_malformed", { kid });
-  if (exp - iat > MAX_LIFETIME_SECONDS) throw new VerificationError("lifetime_too_long", { kid });
+  if (exp - iat > maxLifetimeSeconds) throw new VerificationError("lifetime_too_long", { kid });
   if (nowMs >= (exp + CLOCK_SKEW_SECONDS) * 1000) throw new VerificationError("expired", { kid });
   if (nowMs <= (iat - CLOCK_SKEW_SECONDS) * 1000) throw new VerificationError("not_yet_valid", { kid });
   return { iat, exp };
@@ -97,7 +99,7 @@ function readClaims(jws: CompactJws, { kid, alg }: Proof, rules: TokenRules): Ve
   if (claims === undefined) throw new VerificationError("claims_malformed", { kid });
   if (claims["iss"] !== rules.issuer) throw new VerificationError("iss_mismatch", { kid });
   if (claims["aud"] !== rules.audience) throw new VerificationError("aud_mismatch", { kid });
-  const { iat, exp } = checkTimes(claims, rules.now(), kid);
+  const { iat, exp } = checkTimes(claims, rules, kid);
   return { token: jws.token, kid, alg, iat, exp, claims };
 }
 

@@ -1,5 +1,6 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
+import { approvalTokenCases } from "./approval-token.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
@@ -76,6 +77,7 @@ export const cases: readonly Case[] = [
   ...approvalCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalTokenCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,
