@@ -86,6 +86,7 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       await made.host.flush(FLUSH_MS);
     } finally {
       await made?.host.close();
+      await made?.notifier?.close(FLUSH_MS);
       await made?.approvals?.close();
       await watching.close();
     }
@@ -134,7 +135,7 @@ function assertRequired(started: readonly StartedHook[]): void {
 }
 
 function toGateway(
-  { host: asked, manager, started, yaml, approvals }: StartedHooks,
+  { host: asked, manager, started, yaml, approvals, notifier }: StartedHooks,
   config: GatewayConfig,
   { host, log, pages }: { readonly host: CliHost; readonly log: Log; readonly pages: RecordPages },
 ): Promise<Gateway> {
@@ -143,6 +144,7 @@ function toGateway(
     ...pages,
     host: asked,
     approvals,
+    notifications: notifier && (() => notifier.status()),
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
     fetch: host.fetchKeys,

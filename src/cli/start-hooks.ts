@@ -1,14 +1,17 @@
-import type { ApprovalManager } from "../approvals/index.ts";
-import { toApprovalEvent } from "../approvals/index.ts";
+import { type ApprovalManager, type Notifier, toApprovalEvent } from "../approvals/index.ts";
 import type { OnDecision } from "../chain/index.ts";
 import {
   createApprovalsFromConfig,
   createBuiltins,
   createGatewayKeys,
   createHostFromConfig,
+  createLinksFromConfig,
+  createNotifierFromConfig,
   type StartedHost,
+  toRunNotification,
 } from "../config/index.ts";
 import type { Log } from "../log.ts";
+import type { ApprovalLinks } from "../signing/approval-link.ts";
 import { createApprovalSigner } from "../signing/approval-token.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
@@ -27,6 +30,10 @@ export interface StartHooksOptions {
 export interface StartedHooks extends StartedHost {
   /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open. */
   readonly approvals?: ApprovalManager | undefined;
+  /** Signs links with which people decide; absent without a secret for them. */
+  readonly links?: ApprovalLinks | undefined;
+  /** Absent when nobody is told. Closing the host leaves it open. */
+  readonly notifier?: Notifier | undefined;
 }
 
 /**
@@ -41,13 +48,22 @@ export async function startHooks(
   const { ports, tracer } = host;
   const yaml = { ...host.yaml, env: host.env };
   let started: StartedHost | undefined;
+  let notifier: Notifier | undefined;
   const approvals = createApprovalsFromConfig(config, {
     openStore: host.openApprovals && ((address) => host.openApprovals?.(address, { baseDir, log })),
-    onNews: (news, approval) => started?.host.emit(toApprovalEvent(news, approval)),
+    onNews: (news, approval) => {
+      started?.host.emit(toApprovalEvent(news, approval));
+      notifier?.tell(news, approval);
+    },
     crypto: ports.crypto,
     log,
   });
   try {
+    const { crypto } = ports;
+    const links = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
+    const { startCommand: start } = yaml;
+    const run = start && toRunNotification(start, baseDir);
+    notifier = approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
     const [key] = await createGatewayKeys(config.gateway, ports.crypto);
     const issuer = config.gateway.id;
     const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
@@ -55,9 +71,9 @@ export async function startHooks(
     const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
     const reach = { ...ports, ...shared, builtins, log, baseDir, now, takesAnyName, onDecision, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
+    return { ...started, approvals, links, notifier };
   } catch (error) {
     await approvals?.close();
     throw error;
   }
-  return { ...started, approvals };
 }

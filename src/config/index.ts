@@ -5,6 +5,13 @@ export {
   type OpenApprovalStore,
 } from "./approvals.ts";
 export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from "./approvals-schema.ts";
+export {
+  createLinksFromConfig,
+  createNotifierFromConfig,
+  type NotifierFromConfigOptions,
+  toRunNotification,
+} from "./notify.ts";
+export type { NotifyConfig } from "./notify-schema.ts";
 export { createBuiltins } from "./builtins.ts";
 export type { Environment } from "./interpolate.ts";
 export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";

@@ -159,7 +159,18 @@ async function toKeySet({ name, key, jwks_url: url }: HostConfig, options: HostO
 export interface GatewayFromConfigOptions
   extends
     CreateGatewayAuthOptions,
-    Pick<GatewayOptions, "host" | "hooks" | "approvals" | "lifecycle" | "methods" | "now" | keyof RecordPages> {}
+    Pick<
+      GatewayOptions,
+      | "host"
+      | "hooks"
+      | "approvals"
+      | "notifications"
+      | "lifecycle"
+      | "methods"
+      | "now"
+      | "sessions"
+      | keyof RecordPages
+    > {}
 
 /**
  * Builds the gateway a config describes: who may call, its limits, and the keys it publishes.
@@ -172,7 +183,8 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, approvals, lifecycle, methods, now, log, recording, records, metrics, absent } = options;
+  const { host, hooks, approvals, notifications, lifecycle, methods, now, sessions, log } = options;
+  const { recording, records, metrics, absent } = options;
   return createGateway({
     recording,
     records,
@@ -181,9 +193,11 @@ export async function createGatewayFromConfig(
     host,
     hooks,
     approvals,
+    notifications,
     lifecycle,
     methods,
     now,
+    sessions,
     log,
     auth: await createGatewayAuth(config, options),
     jwks: keys.length === 0 ? undefined : toJwks(keys),

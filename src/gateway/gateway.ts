@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { ApprovalManager } from "../approvals/index.ts";
+import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import type { Jwks } from "../signing/jwk.ts";
@@ -11,22 +11,18 @@ import {
   type Digest,
   type GatewayToken,
   isRefusal,
-  type Principal,
+  mayAny,
   type Scope,
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
+import { addCors } from "./cors.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { type GatewayHook, toReadiness, toStoreStatus } from "./pages.ts";
-import {
-  type GatewayLifecycle,
-  listSessionHooks,
-  MAX_DEFINITION_BYTES,
-  registerSessionHook,
-  removeSessionHooks,
-  SESSION_HOOKS_PATH,
-} from "./session-hooks.ts";
+import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
+import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
+import { Readers } from "./readers.ts";
+import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
 import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
@@ -57,10 +53,14 @@ export interface GatewayOptions extends RecordPages {
   readonly lifecycle?: GatewayLifecycle | undefined;
   /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
   readonly approvals?: ApprovalManager | undefined;
+  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
+  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
   readonly jwks?: Jwks | undefined;
+  /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
+  readonly sessions?: PageSessions | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
@@ -101,14 +101,12 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
   ["/healthz", "GET, HEAD"],
   ["/readyz", "GET, HEAD"],
   ["/v1/hooks", "GET, HEAD"],
+  ...PAGE_ROUTES,
 ];
 
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
-const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
-
-const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 /**
@@ -125,9 +123,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
   const { jwks, lifecycle } = options;
-  if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
+  if (lifecycle !== undefined) {
+    addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
+  }
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
+  server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -145,22 +146,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 /** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
 const READERS_PER_CALL = 4;
 
-function routeSessionHooks(
-  app: Hono<{ Bindings: PeerInfo }>,
-  server: GatewayServer,
-  lifecycle: GatewayLifecycle,
-): void {
-  app.get(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, () => listSessionHooks(lifecycle, req.param("session"))),
-  );
-  app.post(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, (body) => registerSessionHook(lifecycle, req.param("session"), body)),
-  );
-  app.delete(`${SESSION_HOOKS_PATH}/:index?`, ({ req, env }) =>
-    server.registering(req.raw, env, () => removeSessionHooks(lifecycle, req.param("session"), req.param("index"))),
-  );
-}
-
 class GatewayServer {
   readonly hasAuth: boolean;
   readonly hasOrigins: boolean;
@@ -168,6 +153,7 @@ class GatewayServer {
   readonly #hooks: () => readonly GatewayHook[];
   readonly #lifecycle: GatewayLifecycle | undefined;
   readonly #approvals: ApprovalManager | undefined;
+  readonly #notifications: GatewayOptions["notifications"];
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -177,6 +163,8 @@ class GatewayServer {
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
   readonly #recording: RecordPages["recording"];
+  readonly #readers: Readers;
+  readonly #sessions: PageSessions;
   readonly #log: Log;
   #isDraining = false;
 
@@ -188,8 +176,10 @@ class GatewayServer {
     allowedOrigins = [],
     lifecycle,
     approvals,
+    notifications,
     methods = {},
     jwks,
+    sessions,
     log = silentLog,
     now,
     ...pages
@@ -199,6 +189,7 @@ class GatewayServer {
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
     this.#approvals = approvals;
+    this.#notifications = notifications;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -215,6 +206,15 @@ class GatewayServer {
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
     this.#recording = pages.recording;
+    this.#sessions = sessions ?? new PageSessions({ now });
+    const { hasAuth } = this;
+    this.#readers = new Readers({
+      hasAuth,
+      guard: this.#guard,
+      callers: this.#callers,
+      sessions: this.#sessions,
+      maxBodyBytes: this.#maxBodyBytes,
+    });
     const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
     this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
     this.#log = log;
@@ -275,19 +275,41 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.refuseReader(request, info)) === undefined;
-    const records = this.#recording?.status();
-    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
+    const readiness = await this.#readiness((await this.refuseReader(request, info)) === undefined);
     const isReady = readiness.status === "ready" || readiness.status === "degraded";
     return answerJson(readiness, { status: isReady ? 200 : 503 });
+  }
+
+  async #readiness(withHooks: boolean): Promise<Readiness> {
+    const records = this.#recording?.status();
+    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
+    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
+  }
+
+  /** Adds the pages that people look at. */
+  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, now }: GatewayOptions): void {
+    addPages(app, {
+      hasAuth: this.hasAuth,
+      sessions: this.#sessions,
+      find: (request, info) => this.#readers.find({ request, info }),
+      admit: (authorization, request, info) => this.#readers.admit(authorization, { request, info }),
+      readiness: () => this.#readiness(true),
+      hooks: () => this.#hooks(),
+      yamlHooks: () => this.#lifecycle?.hooks(),
+      recording,
+      records,
+      absent,
+      log: this.#log,
+      now: now ?? (() => performance.now()),
+    });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
     const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
     const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
-    return answerJson({ hooks: this.#hooks(), ...yaml }, { status: 200 });
+    const told = this.#notifications === undefined ? {} : { notifications: this.#notifications() };
+    return answerJson({ hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
   }
 
   /** Answers who may register hooks, with the body where there is one. */
@@ -321,20 +343,8 @@ class GatewayServer {
     return answerRefusal({ code: "ERR_INTERNAL", message: "internal error" });
   }
 
-  /** Lets pages of the configured origins read the answer, and ask beforehand whether they may call. */
   withCors(request: Request, response: Response): Response {
-    response.headers.append("vary", "origin");
-    const origin = request.headers.get("origin");
-    if (origin === null || !this.#guard.allows(origin)) return response;
-    response.headers.set("access-control-allow-origin", origin);
-    if (request.method === "OPTIONS") {
-      response.headers.set("access-control-allow-methods", "GET, POST");
-      response.headers.set("access-control-allow-headers", ALLOWED_HEADERS);
-      response.headers.set("access-control-max-age", "600");
-    } else {
-      response.headers.set("access-control-expose-headers", "retry-after");
-    }
-    return response;
+    return addCors(response, { request, guard: this.#guard });
   }
 
   callsInFlight(): number {
@@ -356,11 +366,8 @@ class GatewayServer {
 
   /** Why a request may not read what the gateway shows; undefined when it may. */
   async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
-    const refusal = this.#guard.check(request, info);
-    if (refusal !== undefined || !this.hasAuth) return refusal;
-    const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
-    if (isRefusal(principal)) return principal;
-    return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
+    const found = await this.#readers.find({ request, info });
+    return isRefusal(found) ? found : undefined;
   }
 
   #refuse(refusal: Refusal): Response {
@@ -370,7 +377,3 @@ class GatewayServer {
 }
 
 const EMPTY = new Uint8Array();
-
-function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
-  return wanted.some((scope) => scopes.has(scope));
-}

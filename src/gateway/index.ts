@@ -10,6 +10,7 @@ export {
 export { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
 export type { GatewayLimits } from "./limit.ts";
 export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
+export { PageSessions, type PageSessionsOptions } from "./page/index.ts";
 export type { GatewayHook } from "./pages.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
 export type { MetricsPage, RecordPages } from "./records.ts";

@@ -78,7 +78,7 @@ export {
 export { type CheckToolOptions, HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
 export { matchSchema } from "./match-schema.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
-export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
+export type { FailOpenCount, LastNoVerdict, MountedHookStatus } from "./mounted.ts";
 export {
   assertOperable,
   EXECUTION_MODES,

@@ -1,4 +1,4 @@
-import type { HookRecord, Ranked } from "../chain/index.ts";
+import { type HookRecord, LatencyHistogram, type LatencyQuantiles, type Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { RepeatLog } from "../log-limit.ts";
@@ -38,7 +38,21 @@ export interface MountedHookStatus extends Ranked, PortStatus {
   readonly detached_dropped?: number;
   /** RFC 3339 time of the last call's end. */
   readonly last_fired?: string;
+  /** How long its calls took, each of them off by at most 3.2%; absent before the first. */
+  readonly latency_ms?: LatencyQuantiles;
+  /** The last call that yielded no verdict; it stays when others have yielded one since. */
+  readonly last_no_verdict?: LastNoVerdict;
   readonly events?: { readonly delivered: number; readonly dropped: number; readonly failed: number };
+}
+
+/** A call that yielded no verdict. */
+export interface LastNoVerdict {
+  /** RFC 3339. */
+  readonly time: string;
+  readonly point: string;
+  readonly kind: NoVerdictKind;
+  /** What happened, for people. At most 300 characters. */
+  readonly error?: string;
 }
 
 /** How often a hook failed open at a point for one kind of no-verdict. */
@@ -87,6 +101,8 @@ export class MountedHook {
   #skippedCount = 0;
   #cachedCount = 0;
   #lastFiredAtMs: number | undefined;
+  readonly #latency = new LatencyHistogram();
+  #lastNoVerdict: Failed | undefined;
 
   constructor({ ranked, port, trust, hooks, operation, events, later, log, now }: MountedHookParts) {
     this.ranked = ranked;
@@ -118,6 +134,8 @@ export class MountedHook {
       this.#lastFiredAtMs = Date.now();
     }
     if (cached === true) this.#cachedCount += 1;
+    // What was cut short by another hook says nothing about this one.
+    else if (attempt > 0 && outcome !== "superseded") this.#latency.add(record.ms);
     // The chain had ended before it could answer.
     if (outcome === "superseded") return;
     if (outcome === "no_verdict" && kind !== undefined) {
@@ -133,6 +151,7 @@ export class MountedHook {
 
   #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
     this.#noVerdicts[kind] = (this.#noVerdicts[kind] ?? 0) + 1;
+    this.#lastNoVerdict = { atMs: Date.now(), point, kind, ...(error !== undefined && { error }) };
     if (failed_open === true) {
       const key = `${point} ${kind}`;
       this.#failedOpen.set(key, { point, kind, count: (this.#failedOpen.get(key)?.count ?? 0) + 1 });
@@ -146,6 +165,7 @@ export class MountedHook {
     const { mode = "enforce", match, detached, maxConcurrency } = this.#operation;
     const { gate } = this.#hooks;
     const failedOpenBy = [...this.#failedOpen.values()];
+    const latency = this.#latency.quantiles();
     return {
       ...this.ranked,
       ...this.port.status(),
@@ -167,6 +187,8 @@ export class MountedHook {
         : { concurrency: { ...gate.counts, max: maxConcurrency } }),
       ...(detached === true ? { detached_dropped: this.later.droppedCount } : {}),
       ...(this.#lastFiredAtMs === undefined ? {} : { last_fired: new Date(this.#lastFiredAtMs).toISOString() }),
+      ...(latency && { latency_ms: latency }),
+      ...toLastNoVerdict(this.#lastNoVerdict),
       ...(this.events === undefined ? {} : { events: this.events.counts }),
     };
   }
@@ -182,4 +204,12 @@ export class MountedHook {
       this.#log.warn("hook did not close cleanly", { hook: this.ranked.name, error: String(error).slice(0, 200) });
     }
   }
+}
+
+type Failed = Omit<LastNoVerdict, "time"> & { readonly atMs: number };
+
+function toLastNoVerdict(failed: Failed | undefined): Pick<MountedHookStatus, "last_no_verdict"> {
+  if (failed === undefined) return {};
+  const { atMs, ...rest } = failed;
+  return { last_no_verdict: { time: new Date(atMs).toISOString(), ...rest } };
 }

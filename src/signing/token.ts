@@ -22,10 +22,10 @@ export interface TokenRules {
   readonly keys: KeySet;
   readonly issuer: string;
   readonly audience: string;
+  /** The most seconds it may be valid. @default {@link MAX_LIFETIME_SECONDS} */
+  readonly maxLifetimeSeconds?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** The most seconds it may be valid. `@default` {@link MAX_LIFETIME_SECONDS} */
-  readonly maxLifetimeSeconds?: number | undefined;
 }
 
 /** A token whose signature, parties and times are right; its other claims are not yet checked. */
@@ -55,11 +55,12 @@ function findKey(alg: unknown, kid: string | undefined, keys: KeySet): MaybeProm
 }
 
 function checkTimes(
-  { iat, exp }: Readonly<Record<string, unknown>>,
+  claims: Readonly<Record<string, unknown>>,
   { now, maxLifetimeSeconds = MAX_LIFETIME_SECONDS }: TokenRules,
   kid: string,
 ): { iat: number; exp: number } {
   const nowMs = now();
+  const { iat, exp } = claims;
   if (typeof iat !== "number" || typeof exp !== "number" || !Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) {
     throw new VerificationError("time_malformed", { kid });
   }
