@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_DELAY_MS } from "../wait.ts";
 import type { HookMatch } from "../picoclaw/match.ts";
 import { matchSchema } from "../picoclaw/match-schema.ts";
 import type { ApprovalRisk } from "./approval.ts";
@@ -56,7 +57,7 @@ const ruleSchema: z.ZodType<HumanApprovalRule> = z
     wait_ms: z
       .int()
       .min(0)
-      .max(2_147_483_647)
+      .max(MAX_DELAY_MS)
       .exactOptional()
       .describe(
         "How long a call waits for people before it is denied with the id of the pending approval, in milliseconds. Default: as long as approval_timeout_ms lets it.",

@@ -3,6 +3,7 @@ import {
   DIALECT_NAMES,
   type DialectName,
   EVENT_KINDS,
+  EVENT_METHODS,
   type EventMethod,
   HOOK_GRANTS,
   HOOK_POINTS,
@@ -92,7 +93,6 @@ export type ProcessConfig = StdioConfig | HttpConfig | ServiceConfig;
 
 const MIB = 1_048_576;
 const TRANSPORT = "How the hook is reached: a process, a URL, or a service binding of a Cloudflare Worker.";
-const EVENT_METHODS = ["hook.event", "hook.runtime_event"] as const;
 
 /** Whether a hook is loaded. */
 export const enabledSchema: z.ZodDefault<z.ZodBoolean> = z
