@@ -1,4 +1,5 @@
-import { isObject, toAsciiJson } from "./base64url.ts";
+import { isObject } from "../is-object.ts";
+import { toAsciiJson } from "./base64url.ts";
 import type { MaybePromise } from "./crypto.ts";
 import type { KeySet } from "./key-set.ts";
 import type { SigningKey } from "./keys.ts";
