@@ -14,7 +14,13 @@ const HOOK: JsonPath = ["hooks", "builtins", "human_approval"];
 
 /** What is wrong with where approvals are kept, and with what people are shown of them. */
 export function checkApprovals(root: unknown, stores: readonly ApprovalStoreKind[]): readonly Finding[] {
-  return [...checkMasks(root), ...checkStore(root, stores), ...checkUrl(root), ...checkNotify(root)];
+  return [
+    ...checkMasks(root),
+    ...checkStore(root, stores),
+    ...checkSigning(root),
+    ...checkUrl(root),
+    ...checkNotify(root),
+  ];
 }
 
 const URL_AT: JsonPath = ["approvals", "url"];
@@ -57,6 +63,13 @@ function checkMasks(root: unknown): readonly Finding[] {
   return textsAt(MASK, Array.isArray(masks) ? masks : []).flatMap(([place, text]) =>
     toProblem(place, () => parseMaskPath(text)),
   );
+}
+
+function checkSigning(root: unknown): readonly Finding[] {
+  const at = [...HOOK, "config", "sign_for"];
+  if (valueAt(root, at) === undefined || valueAt(root, [...HOOK, "enabled"]) !== true) return [];
+  if (valueAt(root, ["gateway", "signing_key"]) !== undefined) return [];
+  return [{ at, message: "decisions can only be signed by a gateway that has a signing_key" }];
 }
 
 /** Whoever asks for approvals must not find out later that there is nowhere to keep them. */
