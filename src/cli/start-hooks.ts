@@ -3,6 +3,7 @@ import type { OnDecision } from "../chain/index.ts";
 import {
   createApprovalsFromConfig,
   createBuiltins,
+  createGatewayKeys,
   createHostFromConfig,
   createLinksFromConfig,
   createNotifierFromConfig,
@@ -11,6 +12,7 @@ import {
 } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { ApprovalLinks } from "../signing/approval-link.ts";
+import { createApprovalSigner } from "../signing/approval-token.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
@@ -56,13 +58,18 @@ export async function startHooks(
     crypto: ports.crypto,
     log,
   });
-  const reach = { ...ports, builtins: createBuiltins(approvals), log, baseDir, now, takesAnyName, onDecision, tracer };
   try {
     const { crypto } = ports;
     const links = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
     const { startCommand: start } = yaml;
     const run = start && toRunNotification(start, baseDir);
     notifier = approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
+    const [key] = await createGatewayKeys(config.gateway, ports.crypto);
+    const issuer = config.gateway.id;
+    const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
+    const builtins = createBuiltins({ approvals, signerFor });
+    const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
+    const reach = { ...ports, ...shared, builtins, log, baseDir, now, takesAnyName, onDecision, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
     return { ...started, approvals, links, notifier };
   } catch (error) {

@@ -14,8 +14,11 @@ import {
   type OperationOptions,
   type PortStatus,
 } from "../picoclaw/index.ts";
+import type { JwksFetch } from "../signing/jwks-fetch.ts";
+import type { ReplayStore } from "../signing/replay.ts";
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
+import { withApprovalToken } from "./approval-token.ts";
 import { openRemote } from "./open-remote.ts";
 import { toOperation, toPolicies } from "./operation.ts";
 import type { Config } from "./parse.ts";
@@ -47,6 +50,10 @@ export interface ManagerFromConfigOptions extends HookPorts {
   readonly tracer?: HookManagerOptions["tracer"];
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean | undefined;
+  /** Remembers which signed approvals were used. @default in memory, so that a restart forgets them */
+  readonly replay?: ReplayStore | undefined;
+  /** Fetches the keys that approval services publish. @default the platform's fetch */
+  readonly fetchKeys?: JwksFetch | undefined;
 }
 
 /** How one hook came up. */
@@ -220,6 +227,7 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     }),
   );
   const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
+  const port = createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter });
   return {
     name,
     priority,
@@ -234,7 +242,7 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     },
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
-    port: createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter }),
+    port: await withApprovalToken(port, entry, { ...options, gateway: config.gateway }),
   };
 }
 
