@@ -19,7 +19,8 @@ import { createMemoryReplayStore, type ReplayStore } from "../signing/replay.ts"
 import { createReplySigner } from "../signing/reply.ts";
 import { createRequestVerifier } from "../signing/request.ts";
 import type { Digest } from "./auth.ts";
-import { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
+import { createGateway, type Gateway } from "./gateway.ts";
+import type { GatewayAuth, GatewayOptions } from "./options.ts";
 import type { RecordPages } from "./records.ts";
 import { createJwtAuthenticator, createSignatureAuthenticator, type JwtIssuer, type SigningHost } from "./host-auth.ts";
 
@@ -73,7 +74,7 @@ export async function createGatewayAuth(
   const maxBodyBytes = limits.max_body_bytes ?? DEFAULT_BODY_BYTES;
   const hosts = await Promise.all(signatures.map((host) => toHost(host, own, { ...options, replay, maxBodyBytes })));
   return {
-    tokens,
+    tokens: tokens.map(({ speaks_for: speaksFor, ...token }) => ({ ...token, speaksFor })),
     digest,
     authenticators: [
       ...(jwt.length === 0

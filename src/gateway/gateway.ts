@@ -1,80 +1,28 @@
 import { Hono } from "hono";
-import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
+import type { ApprovalManager } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
-import type { Jwks } from "../signing/jwk.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
+import { addApprovalRoutes, addNoApprovals } from "./approvals.ts";
 import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
-import {
-  type Authenticator,
-  createTokenAuthenticator,
-  type Digest,
-  type GatewayToken,
-  isRefusal,
-  mayAny,
-  type Scope,
-} from "./auth.ts";
+import { createTokenAuthenticator, isRefusal, mayAny, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
-import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
+import { InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
+import { addPages, PageSessions } from "./page/index.ts";
 import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
 import { Readers } from "./readers.ts";
 import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
-import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
+import { addRecordRoutes, type RecordPages } from "./records.ts";
+import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
-import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
+import { type Admitted, Writers, type Writing } from "./writers.ts";
+import { JWKS_PATH, toRoutes } from "./routes.ts";
+import { RPC_SCOPES, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
-
-/** Options of {@link createGateway}. */
-export interface GatewayOptions extends RecordPages {
-  /** Answers the calls. Closing it is the caller's affair. */
-  readonly host: HookHost;
-  /** The mounted hooks, for `/readyz` and `/v1/hooks`. */
-  readonly hooks: () => readonly GatewayHook[];
-  /**
-   * Who may call. Without it only this machine may, by a loopback name; otherwise anyone who reaches the gateway could
-   * read what agents say and answer for their hooks. @default none
-   */
-  readonly auth?: GatewayAuth | undefined;
-  readonly limits?: GatewayLimits | undefined;
-  /**
-   * Origins whose pages may call, each such as `https://example.com`. Any other `Origin` is refused, so that a page in
-   * somebody's browser cannot reach the gateway. @default none, and no CORS headers
-   */
-  readonly allowedOrigins?: readonly string[] | undefined;
-  /**
-   * The hooks of `hooks.yaml`, for `/v1/hooks`, and the sessions that may register more with scope `register`. @default
-   * none: there are no such paths
-   */
-  readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
-  readonly approvals?: ApprovalManager | undefined;
-  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
-  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
-  /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
-  readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
-  /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
-  readonly jwks?: Jwks | undefined;
-  /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
-  readonly sessions?: PageSessions | undefined;
-  /** @default a log that keeps nothing */
-  readonly log?: Log | undefined;
-  /** A monotonic clock in milliseconds. @default performance.now */
-  readonly now?: (() => number) | undefined;
-}
-
-/** How a gateway knows its callers. */
-export interface GatewayAuth {
-  readonly tokens?: readonly GatewayToken[] | undefined;
-  /** Further ways, asked in order after the tokens; the first that knows the caller decides. @default none */
-  readonly authenticators?: readonly Authenticator[] | undefined;
-  /** SHA-256 for the tokens. @default WebCrypto's, which on Node costs a thread hop per request */
-  readonly digest?: Digest | undefined;
-}
 
 /** The gateway as a server sees it. */
 export interface Gateway {
@@ -93,16 +41,6 @@ export interface Gateway {
    */
   assertBindable(hostname: string): void;
 }
-
-const JWKS_PATH = "/.well-known/jwks.json";
-
-const ROUTES: readonly (readonly [path: string, allow: string])[] = [
-  ["/rpc", "POST"],
-  ["/healthz", "GET, HEAD"],
-  ["/readyz", "GET, HEAD"],
-  ["/v1/hooks", "GET, HEAD"],
-  ...PAGE_ROUTES,
-];
 
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
@@ -128,6 +66,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
+  server.addApprovals(app);
   server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
@@ -164,6 +103,8 @@ class GatewayServer {
   readonly #routes: ReadonlyMap<string, string>;
   readonly #recording: RecordPages["recording"];
   readonly #readers: Readers;
+  readonly #writers: Writers;
+  readonly #stopped = new AbortController();
   readonly #sessions: PageSessions;
   readonly #log: Log;
   #isDraining = false;
@@ -207,16 +148,15 @@ class GatewayServer {
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
     this.#recording = pages.recording;
     this.#sessions = sessions ?? new PageSessions({ now });
-    const { hasAuth } = this;
+    this.#writers = new Writers({ guard: this.#guard, callers: this.#callers });
     this.#readers = new Readers({
-      hasAuth,
+      hasAuth: this.hasAuth,
       guard: this.#guard,
       callers: this.#callers,
       sessions: this.#sessions,
       maxBodyBytes: this.#maxBodyBytes,
     });
-    const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
-    this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
+    this.#routes = toRoutes({ ...pages, approvals, jwks });
     this.#log = log;
   }
 
@@ -312,18 +252,29 @@ class GatewayServer {
     return answerJson({ hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
   }
 
+  /** Adds the paths at which people are asked and decide. */
+  addApprovals(app: Hono<{ Bindings: PeerInfo }>): void {
+    const refuse = (request: Request, info: PeerInfo, scopes: readonly Scope[]): Promise<Refusal | undefined> =>
+      this.refuseReader(request, info, scopes);
+    const approvals = this.#approvals;
+    if (approvals === undefined) return addNoApprovals(app, refuse);
+    const change = (
+      writing: Writing,
+      answer: (admitted: Admitted) => Response | Promise<Response>,
+    ): Promise<Response> => this.#change(writing, answer);
+    return addApprovalRoutes(app, { approvals, refuse, change, stopped: this.#stopped.signal, log: this.#log });
+  }
+
   /** Answers who may register hooks, with the body where there is one. */
-  async registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
+  registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
+    const writing = { request, info, scopes: REGISTER_SCOPES, maxBodyBytes: MAX_DEFINITION_BYTES };
+    return this.#change(writing, ({ body }) => answer(body));
+  }
+
+  async #change(writing: Writing, answer: (admitted: Admitted) => Response | Promise<Response>): Promise<Response> {
     if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
-    const body = new RequestBody(request, info, MAX_DEFINITION_BYTES);
-    const isPost = request.method === "POST";
-    const refusal = this.#guard.check(request, info) ?? (isPost ? refuseMediaType(request.headers) : undefined);
-    if (refusal !== undefined) return this.#refuse(refusal);
-    const principal = await this.#callers.identify(request, body);
-    if (isRefusal(principal)) return this.#refuse(principal);
-    if (!mayAny(principal, REGISTER_SCOPES)) return this.#refuse(forbidden(REGISTER_SCOPES));
-    const bytes = isPost ? await body.bytes() : EMPTY;
-    return bytes instanceof Uint8Array ? answer(bytes) : this.#refuse(bytes);
+    const admitted = await this.#writers.admit(writing);
+    return "code" in admitted ? this.#refuse(admitted) : answer(admitted);
   }
 
   notFound(request: Request, path: string): Response {
@@ -355,6 +306,7 @@ class GatewayServer {
     this.#isDraining = true;
     // Those who watch would otherwise keep the server from ending.
     this.#recording?.hub?.close();
+    this.#stopped.abort();
     // Nor need those who wait for people: they are told to come again.
     this.#approvals?.release();
     const startedAtMs = performance.now();
@@ -365,8 +317,8 @@ class GatewayServer {
   }
 
   /** Why a request may not read what the gateway shows; undefined when it may. */
-  async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
-    const found = await this.#readers.find({ request, info });
+  async refuseReader(request: Request, info: PeerInfo, scopes?: readonly Scope[]): Promise<Refusal | undefined> {
+    const found = await this.#readers.find({ request, info, scopes });
     return isRefusal(found) ? found : undefined;
   }
 
@@ -375,5 +327,3 @@ class GatewayServer {
     return answerRefusal(refusal);
   }
 }
-
-const EMPTY = new Uint8Array();

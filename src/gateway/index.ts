@@ -7,7 +7,8 @@ export {
   type GatewayFromConfigOptions,
   hasAuth,
 } from "./from-config.ts";
-export { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
+export { createGateway, type Gateway } from "./gateway.ts";
+export type { GatewayAuth, GatewayOptions } from "./options.ts";
 export type { GatewayLimits } from "./limit.ts";
 export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export { PageSessions, type PageSessionsOptions } from "./page/index.ts";

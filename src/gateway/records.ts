@@ -10,6 +10,7 @@ import {
 import { answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
 import type { PeerInfo } from "./origin.ts";
 import { streamEvents } from "./events.ts";
+import { limitSchema, parseQuery } from "./query.ts";
 import { overloaded } from "./refusals.ts";
 
 /** Counts of what the gateway does, as Prometheus reads them. */
@@ -44,12 +45,7 @@ const filterSchema = z.object({
 });
 
 const listSchema = filterSchema.extend({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/)
-    .transform(Number)
-    .pipe(z.number().min(1).max(MAX_PAGE_RECORDS))
-    .default(DEFAULT_PAGE),
+  limit: limitSchema(MAX_PAGE_RECORDS, DEFAULT_PAGE),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/)
@@ -132,12 +128,4 @@ function watchRecords(request: Request, hub: RecordHub): Response {
   if (hub.size >= MAX_WATCHERS) return answerRefusal(overloaded(`${MAX_WATCHERS} clients are watching already`));
   const filter: RecordFilter = query;
   return streamEvents(hub, { filter, signal: request.signal });
-}
-
-function parseQuery<T extends object>(request: Request, schema: z.ZodType<T>): T | Refusal {
-  const given = Object.fromEntries(new URL(request.url).searchParams);
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return { code: "ERR_INVALID_PARAMS", message: problems.join("; ") };
 }

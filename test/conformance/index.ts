@@ -32,6 +32,7 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { approvalRouteCases, approvalStreamCases, approvalWaitCases } from "./gateway-approvals.cases.ts";
 import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
@@ -85,6 +86,9 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalRouteCases,
+  ...approvalWaitCases,
+  ...approvalStreamCases,
   ...approvalTokenCases,
   ...payloadCases,
   ...wrapperCases,
