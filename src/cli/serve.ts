@@ -150,6 +150,7 @@ function toGateway(
     fetch: host.fetchKeys,
     crypto: host.ports.crypto,
     digest: host.digest,
+    replay: approvals && (approvals.store.requests ?? approvals.store),
     log,
     now: () => host.now(),
   });

@@ -6,6 +6,7 @@ import { toProblem } from "./check-keys.ts";
 import { itemsAt, textAt, textsAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
 import type { Finding } from "./problem.ts";
+import { parseRedisAddress } from "./redis-address.ts";
 
 const STORE: JsonPath = ["approvals", "store"];
 const MASK: JsonPath = ["approvals", "mask"];
@@ -79,7 +80,10 @@ function checkStore(root: unknown, stores: readonly ApprovalStoreKind[]): readon
   if (!isNeeded) return [];
   const text = valueAt(root, STORE) ?? DEFAULT_APPROVALS.store;
   const address = typeof text === "string" ? parseStoreAddress(text) : undefined;
-  if (address === undefined || stores.includes(address.kind)) return [];
+  if (address === undefined) return [];
+  if (stores.includes(address.kind)) {
+    return address.kind === "redis" ? toProblem(STORE, () => parseRedisAddress(address.target)) : [];
+  }
   const usable = stores.length === 0 ? "it has none" : `it has ${stores.join(", ")}`;
   return [{ at: STORE, message: `this runtime has no store of the kind "${address.kind}": ${usable}` }];
 }

@@ -13,6 +13,7 @@ export {
 } from "./notify.ts";
 export type { NotifyConfig } from "./notify-schema.ts";
 export { createBuiltins } from "./builtins.ts";
+export { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
 export type { Environment } from "./interpolate.ts";
 export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
 export {

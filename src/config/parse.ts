@@ -25,7 +25,7 @@ export interface ParseConfigOptions {
 
 const NODE_PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console"];
 
-const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite"];
+const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite", "redis"];
 
 /** A config that can be used. */
 export interface Config extends ConfigFile {

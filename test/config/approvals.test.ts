@@ -49,6 +49,8 @@ test.each<[object, readonly string[]]>([
   [{ approvals: { store: "memory", keep_days: 1, mask: ["arguments.password"] } }, []],
   [{ approvals: { store: "sqlite:data/a.db" } }, []],
   [{ approvals: { store: "sqlite:" } }, ['approvals.store: expected "sqlite:FILE", "memory", "redis']],
+  [{ approvals: { store: "redis://:p%40ss@127.0.0.1:6379/1?prefix=bots" } }, []],
+  [{ approvals: { store: "redis://127.0.0.1/one" } }, ["approvals.store: the URL of the Redis store"]],
   [{ approvals: { store: "a.db" } }, ['approvals.store: expected "sqlite:FILE", "memory", "redis']],
   [{ approvals: { store: "durable_object:APPROVALS" } }, ['approvals.store: this runtime has no store of the kind "d']],
   [{ approvals: { mask: ["ok", "a..b"] } }, ["approvals.mask[1]: not a path: expected keys with dots betw"]],
@@ -80,6 +82,15 @@ test.each<[object, readonly string[]]>([
 ])("%j", (file, problems) => {
   expect(problemsOf(file).map((text) => text.slice(0, (problems[0] ?? "").length))).toEqual(problems);
 });
+
+test.each(["redis://:hunter2@h:99999", "redis://:hunter2@h/one", "redis://:hunter2@h?x=1", "redix://:hunter2@h"])(
+  "no problem says the password of %s",
+  (store) => {
+    const thrown = (): unknown => parse({ approvals: { store } });
+    expect(thrown).toThrow(ConfigError);
+    expect(thrown).not.toThrow("hunter2");
+  },
+);
 
 test("a runtime without stores refuses a config that needs one, and no other", () => {
   expect(problemsOf({ hooks }, [])).toEqual(['approvals.store: this runtime has no store of the kind "s']);
