@@ -8,6 +8,7 @@ export {
 export { createRemoteHook, openRemote, type OpenRemoteOptions, type RemoteHook } from "./open-remote.ts";
 export { nearestName } from "../nearest.ts";
 export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
+export { type PortLease, PortPool } from "./port-pool.ts";
 export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export {

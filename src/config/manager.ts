@@ -15,6 +15,7 @@ import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
 import { formatPath } from "./path.ts";
+import { type PortLease, PortPool } from "./port-pool.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
@@ -33,6 +34,12 @@ export interface ManagerFromConfigOptions extends HookPorts {
    * call, as a runtime needs where nothing may be sent outside of a request. @default true
    */
   readonly waitForHooks?: boolean | undefined;
+  /** Where hooks are kept that run already and are configured the same. @default every hook is started */
+  readonly pool?: PortPool | undefined;
+  /** The manager that is about to be replaced; its hooks are in `pool`. @default none */
+  readonly previous?: HookManager | undefined;
+  /** Which configuration of the host this is, counted from 1. @default 1 */
+  readonly generation?: number | undefined;
 }
 
 /** How one hook came up. */
@@ -49,6 +56,8 @@ export interface StartedHook {
   readonly reason?: string;
   /** How long it took to come up or to fail, in milliseconds. */
   readonly ms: number;
+  /** Whether it ran already, before the config was read again. */
+  readonly kept?: boolean;
 }
 
 /** A manager with the hooks of a config file in it. */
@@ -61,7 +70,7 @@ export interface StartedManager {
 interface Loaded {
   readonly name: string;
   readonly priority: number;
-  readonly port: HookPort;
+  readonly lease: PortLease;
   readonly observe: readonly string[];
   readonly required: boolean;
   readonly startedAtMs: number;
@@ -88,7 +97,9 @@ export async function createManagerFromConfig(
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const manager = new HookManager({ timeouts, log, now, currentRequest: options.platform?.currentRequest });
+  const { generation } = options;
+  const currentRequest = options.platform?.currentRequest;
+  const manager = new HookManager({ timeouts, log, now, currentRequest, generation });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);
@@ -116,15 +127,27 @@ function assertReachable({ hooks }: ConfigFile, { spawn, connect, bind }: HookPo
 async function mount(
   hook: Loaded,
   manager: HookManager,
-  { now, waitForHooks = true }: ManagerFromConfigOptions,
+  { now, waitForHooks = true, previous }: ManagerFromConfigOptions,
 ): Promise<StartedHook> {
-  const { name, priority, port, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
-  await manager.mount(port, { name, priority, grants, respondRequiresApproval });
+  const { name, priority, lease, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
+  const { port, isKept } = lease;
+  const keptFrom = isKept ? previous : undefined;
+  await manager.mount(port, { name, priority, grants, respondRequiresApproval, keptFrom });
   if (waitForHooks) await port.ready();
   const { state, lastError } = port.status();
   const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
   const { source: transport, points } = port;
-  return { name, transport, points: [...points], observe, required, state, ...reason, ms: now() - startedAtMs };
+  return {
+    name,
+    transport,
+    points: [...points],
+    observe,
+    required,
+    state,
+    ...reason,
+    ms: now() - startedAtMs,
+    ...(isKept && { kept: true }),
+  };
 }
 
 function loadable<E extends { readonly enabled: boolean }>(
@@ -139,17 +162,18 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
+  const loading = { ...options, config, pool: options.pool ?? new PortPool() };
   try {
     for (const [name, entry] of loadable(hooks, hooks.builtins)) {
-      loaded.push(loadBuiltin(name, entry, { ...options, config }));
+      loaded.push(await loadBuiltin(name, entry, loading));
     }
     for (const isStdio of [false, true]) {
       for (const [name, entry] of processes.filter(([, { transport }]) => (transport === "stdio") === isStdio)) {
-        loaded.push(await loadProcess(name, entry, { ...options, config }));
+        loaded.push(await loadProcess(name, entry, loading));
       }
     }
   } catch (error) {
-    await Promise.allSettled(loaded.map(({ port }) => port.close()));
+    await Promise.allSettled(loaded.map(({ lease }) => lease.port.close()));
     throw error;
   }
   return loaded;
@@ -157,35 +181,35 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
 
 interface LoadOptions extends ManagerFromConfigOptions {
   readonly config: ConfigFile;
+  readonly pool: PortPool;
 }
 
-function loadBuiltin(name: string, { config: own, priority }: BuiltinConfig, options: LoadOptions): Loaded {
-  const { builtins, log, now, config } = options;
+async function loadBuiltin(
+  name: string,
+  { config: own, priority }: BuiltinConfig,
+  options: LoadOptions,
+): Promise<Loaded> {
+  const { builtins, log, now, config, pool } = options;
   const startedAtMs = now();
   const path = formatPath(["hooks", "builtins", name, "config"]);
-  const port = orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log }));
+  const lease = await pool.lease(["builtin", name, own], () =>
+    orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log })),
+  );
   return {
     name,
     priority,
-    port,
+    lease,
     startedAtMs,
-    observe: port.observes === undefined ? [] : ["*"],
+    observe: lease.port.observes === undefined ? [] : ["*"],
     required: false,
     respondRequiresApproval: config.hooks.defaults.respond_requires_approval ?? false,
   };
 }
 
 async function loadProcess(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Loaded> {
-  const { config, now } = options;
-  const { priority, observe, required, grants, transport: source, intercept, events, dialect } = entry;
+  const { config, now, pool } = options;
+  const { priority, observe, required, grants } = entry;
   const startedAtMs = now();
-  const path = formatPath(["hooks", "processes", name]);
-  const transport = await openTransport(name, entry, options).catch((error: unknown) =>
-    orProblem(path, () => {
-      throw error;
-    }),
-  );
-  const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
   return {
     name,
     priority,
@@ -195,8 +219,27 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     grants,
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
-    port: createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter }),
+    lease: await pool.lease(partsOf(name, entry, config), () => openPort(name, entry, options)),
   };
+}
+
+/** What a running hook is made of. What only says how it is asked is left out: it changes without a new process. */
+function partsOf(name: string, entry: ProcessConfig, { gateway }: ConfigFile): unknown {
+  const { enabled: _, priority, required, grants, respond_requires_approval, ...parts } = entry;
+  const signer = entry.transport === "stdio" ? [] : [gateway.id, gateway.signing_key];
+  return [name, parts, ...signer];
+}
+
+async function openPort(name: string, entry: ProcessConfig, options: LoadOptions): Promise<HookPort> {
+  const { observe, transport: source, intercept, events, dialect } = entry;
+  const path = formatPath(["hooks", "processes", name]);
+  const transport = await openTransport(name, entry, options).catch((error: unknown) =>
+    orProblem(path, () => {
+      throw error;
+    }),
+  );
+  const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
+  return createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter });
 }
 
 async function openTransport(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Transport> {

@@ -15,6 +15,8 @@ export interface EventQueueOptions {
   readonly now?: (() => number) | undefined;
   /** The request that is under way, where none may wait for another. @default one queue takes the events of all */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** The same observer's queue in the manager before: what waits there is delivered first, and its counts go on. */
+  readonly previous?: EventQueue | undefined;
 }
 
 /** Events that are delivered one after the other. */
@@ -34,19 +36,20 @@ export class EventQueue {
   readonly #options: EventQueueOptions;
   readonly #shared: Lane = { waiting: [], running: undefined };
   readonly #ofRequest = new WeakMap<object, Lane>();
+  readonly #counts: { delivered: number; dropped: number; failed: number };
+  #previous: EventQueue | undefined;
   #closed = false;
-  #droppedCount = 0;
-  #failedCount = 0;
-  #deliveredCount = 0;
 
-  constructor(observer: Observer, options: EventQueueOptions) {
+  constructor(observer: Observer, { previous, ...options }: EventQueueOptions) {
     this.#observer = observer;
     this.#options = options;
+    this.#previous = previous;
+    this.#counts = previous === undefined ? { delivered: 0, dropped: 0, failed: 0 } : previous.#counts;
   }
 
   /** How many events were delivered, dropped because the queue was full, and not handed on. */
   get counts(): { readonly delivered: number; readonly dropped: number; readonly failed: number } {
-    return { delivered: this.#deliveredCount, dropped: this.#droppedCount, failed: this.#failedCount };
+    return { ...this.#counts };
   }
 
   push(event: Current<HookEvent>): void {
@@ -54,9 +57,10 @@ export class EventQueue {
     const { maxQueuedEvents, log } = this.#options;
     const lane = this.#lane();
     if (lane.waiting.length >= maxQueuedEvents) {
-      this.#droppedCount += 1;
-      if (this.#droppedCount === 1 || this.#droppedCount % 1000 === 0) {
-        log.warn("observer is too slow; events dropped", { hook: this.#observer.name, dropped: this.#droppedCount });
+      this.#counts.dropped += 1;
+      const { dropped } = this.#counts;
+      if (dropped === 1 || dropped % 1000 === 0) {
+        log.warn("observer is too slow; events dropped", { hook: this.#observer.name, dropped });
       }
       return;
     }
@@ -85,21 +89,22 @@ export class EventQueue {
   }
 
   #drop(lane: Lane): void {
-    this.#droppedCount += lane.waiting.length;
+    this.#counts.dropped += lane.waiting.length;
     lane.waiting.length = 0;
   }
 
   async #deliver(lane: Lane): Promise<void> {
     const { waiting } = lane;
     // The emitter goes on first: delivery never runs inside a turn.
-    await Promise.resolve();
+    await this.#previous?.drained();
+    this.#previous = undefined;
     for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
       const { records } = await runChain([this.#observer], event, { rules, now: this.#options.now });
       const [record] = records;
       if (record?.kind === undefined) {
-        this.#deliveredCount += 1;
+        this.#counts.delivered += 1;
       } else {
-        this.#failedCount += 1;
+        this.#counts.failed += 1;
         this.#options.log.warn("event not delivered", {
           hook: this.#observer.name,
           kind: record.kind,

@@ -83,6 +83,7 @@ export type {
 export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./point.ts";
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
+export { ReloadableHost } from "./reloadable.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
 export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";

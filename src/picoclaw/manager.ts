@@ -57,6 +57,8 @@ export interface HookManagerOptions {
    * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
    */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Which configuration of the host this is, counted from 1. @default 1 */
+  readonly generation?: number | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
@@ -65,10 +67,17 @@ export interface MountOptions extends TrustOptions {
   readonly name: string;
   /** Lower runs first, inside the hook's group. @default 0 */
   readonly priority?: number;
+  /**
+   * The manager that has this same hook under this name and is about to be replaced: the hook's counters go on, and the
+   * events that wait there are delivered first. @default the hook is new
+   */
+  readonly keptFrom?: HookManager | undefined;
 }
 
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
 export class HookManager implements HookHost {
+  /** Which configuration of the host this is, counted from 1. */
+  readonly generation: number;
   readonly #timeouts: Required<HookTimeouts>;
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
@@ -78,12 +87,16 @@ export class HookManager implements HookHost {
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
   readonly #approvalRules = createApprovalRules((hook, keys) => this.#reportForeign(hook, keys));
   #chains: Partial<Record<HookPoint, readonly MountedChainHook[]>> = {};
+  /** Calls under way, each part of one counted too. */
+  #callCount = 0;
+  #onIdle: (() => void) | undefined;
   #closed = false;
   #closing: Promise<unknown> | undefined;
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
-    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest } = options;
+    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest, generation = 1 } = options;
+    this.generation = generation;
     this.#timeouts = {
       observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
       interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
@@ -169,6 +182,15 @@ export class HookManager implements HookHost {
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+    this.#callCount += 1;
+    try {
+      return await this.#checkTool(call, options);
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
     const hooks = this.#chain("before_tool");
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
@@ -201,6 +223,20 @@ export class HookManager implements HookHost {
     clearTimeout(timer);
   }
 
+  /**
+   * Closes it once the calls under way are answered and the events emitted so far are delivered. Nothing new may be asked
+   * of it from now on; calls are bounded by their hooks' deadlines.
+   */
+  async retire(): Promise<void> {
+    if (this.#callCount > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
+    await this.flush(MAX_TIMEOUT_MS);
+    await this.close();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#chains = {};
@@ -208,8 +244,14 @@ export class HookManager implements HookHost {
     await this.#closing;
   }
 
+  #leave(): void {
+    this.#callCount -= 1;
+    if (this.#callCount === 0) this.#onIdle?.();
+  }
+
   #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
-    const { name, priority } = options;
+    const { name, priority, keptFrom } = options;
+    const kept = keptFrom === undefined ? undefined : keptFrom.#mounted.get(name);
     const trust = toTrust(port.source, options);
     const { observerMs, interceptorMs, approvalMs } = this.#timeouts;
     const ranked = { name, source: port.source, priority };
@@ -229,8 +271,8 @@ export class HookManager implements HookHost {
       call: (event, scope) => port.notify(event, scope),
       matches: (kind) => port.observes?.matches(kind) === true,
     };
-    const events = observer && new EventQueue(observer, this.#queueOptions);
-    return new MountedHook({ ranked, port, trust, chainHook, events, log: this.#log });
+    const events = observer && new EventQueue(observer, { ...this.#queueOptions, previous: kept?.events });
+    return new MountedHook({ ranked, port, trust, chainHook, events, log: this.#log, kept });
   }
 
   #ordered(): readonly MountedHook[] {
@@ -258,7 +300,9 @@ export class HookManager implements HookHost {
     { rules, signal, timeoutMs }: HostCallOptions & { readonly rules: ChainRules<P, V, TrustedHook<P>> },
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    this.#callCount += 1;
     const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, { rules, signal, timeoutMs, now: this.#now });
+    this.#leave();
     // One record for each hook that was called: not by name, for another hook may have that by now.
     for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
     if (outcome.aborted) {

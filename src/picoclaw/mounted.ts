@@ -36,6 +36,20 @@ export interface MountedHookParts {
   readonly chainHook: (point: HookPoint) => TrustedHook<Origin>;
   readonly events: EventQueue | undefined;
   readonly log: Log;
+  /** The same hook in the manager before: its counters go on. */
+  readonly kept?: MountedHook | undefined;
+}
+
+interface Counts {
+  calls: number;
+  verdicts: number;
+  failedOpen: number;
+  lastFiredAtMs: number | undefined;
+  readonly noVerdicts: Partial<Record<NoVerdictKind, number>>;
+}
+
+function createCounts(): Counts {
+  return { calls: 0, verdicts: 0, failedOpen: 0, lastFiredAtMs: undefined, noVerdicts: {} };
 }
 
 /** One hook in the manager: its place, its way of being called at each point, and its counters. */
@@ -46,13 +60,11 @@ export class MountedHook {
   readonly #trust: Trust;
   readonly #log: Log;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
-  readonly #noVerdicts: Partial<Record<NoVerdictKind, number>> = {};
-  #callCount = 0;
-  #verdictCount = 0;
-  #failedOpenCount = 0;
-  #lastFiredAtMs: number | undefined;
+  readonly #counts: Counts;
 
-  constructor({ ranked, port, trust, chainHook, events, log }: MountedHookParts) {
+  constructor({ ranked, port, trust, chainHook, events, log, kept }: MountedHookParts) {
+    // Calls that began under the manager before are counted too.
+    this.#counts = kept === undefined ? createCounts() : kept.#counts;
     this.ranked = ranked;
     this.#trust = trust;
     this.port = port;
@@ -67,22 +79,24 @@ export class MountedHook {
   }
 
   count({ outcome, kind, failed_open, point, error }: HookRecord): void {
-    this.#callCount += 1;
-    this.#lastFiredAtMs = Date.now();
+    const counts = this.#counts;
+    counts.calls += 1;
+    counts.lastFiredAtMs = Date.now();
     if (outcome !== "no_verdict" || kind === undefined) {
-      this.#verdictCount += 1;
+      counts.verdicts += 1;
       if (kind !== undefined) {
         this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
       }
       return;
     }
-    this.#noVerdicts[kind] = (this.#noVerdicts[kind] ?? 0) + 1;
-    if (failed_open === true) this.#failedOpenCount += 1;
+    counts.noVerdicts[kind] = (counts.noVerdicts[kind] ?? 0) + 1;
+    if (failed_open === true) counts.failedOpen += 1;
     const effect = failed_open === true ? "skipped" : "not skipped";
     this.#log.warn("hook gave no verdict", { hook: this.ranked.name, point, kind, error, effect });
   }
 
   status(): MountedHookStatus {
+    const { calls, verdicts, failedOpen, lastFiredAtMs, noVerdicts } = this.#counts;
     return {
       ...this.ranked,
       ...this.port.status(),
@@ -90,11 +104,11 @@ export class MountedHook {
       observes: this.events !== undefined,
       grants: [...this.#trust.grants],
       respond_requires_approval: this.#trust.respondRequiresApproval,
-      calls: this.#callCount,
-      verdicts: this.#verdictCount,
-      no_verdicts: { ...this.#noVerdicts },
-      failed_open: this.#failedOpenCount,
-      ...(this.#lastFiredAtMs === undefined ? {} : { last_fired: new Date(this.#lastFiredAtMs).toISOString() }),
+      calls,
+      verdicts,
+      no_verdicts: { ...noVerdicts },
+      failed_open: failedOpen,
+      ...(lastFiredAtMs === undefined ? {} : { last_fired: new Date(lastFiredAtMs).toISOString() }),
       ...(this.events === undefined ? {} : { events: this.events.counts }),
     };
   }
