@@ -1,5 +1,5 @@
 import process from "node:process";
-import { serveStdio as serve } from "../../src/endpoint/serve-stdio.ts";
+import { serveStdio as serve, type StdioHandle } from "../../src/endpoint/serve-stdio.ts";
 import type { Log, LogFields } from "../../src/log.ts";
 import { createHookHandler } from "../../src/picoclaw/handler.ts";
 import type { Hook } from "../../src/picoclaw/hook.ts";
@@ -21,11 +21,20 @@ export interface ServeStdioOptions {
  * @see docs/protocol.md#over-stdio
  */
 export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): Promise<void> {
-  Object.assign(console, { log: print, info: print, debug: print, dir: (item: unknown) => print(item) });
   const write = (message: string, fields?: LogFields): void =>
     fields === undefined ? print(message) : print(message, fields);
   const log: Log = { debug: write, info: write, warn: write, error: write };
-  const handle = createHookHandler(hook, { name, log });
+  await serveOnStdio(createHookHandler(hook, { name, log }), log);
+  await hook.close?.();
+  process.exit(0);
+}
+
+/**
+ * Answers a host on this process's stdin and stdout until it ends stdin; when the host is gone without that, the process
+ * exits. What is printed with `console` goes to stderr.
+ */
+export async function serveOnStdio(handle: StdioHandle, log: Log): Promise<void> {
+  Object.assign(console, { log: print, info: print, debug: print, dir: (item: unknown) => print(item) });
   const parent = process.ppid;
   // Stdin ends with the host, unless the host's own child holds the other end of the pipe.
   const watch = setInterval(() => {
@@ -34,6 +43,4 @@ export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): 
   watch.unref();
   await serve(handle, { readable: toByteSource(process.stdin), writable: toByteSink(process.stdout), log });
   clearInterval(watch);
-  await hook.close?.();
-  process.exit(0);
 }

@@ -1,11 +1,14 @@
-import { createManagerFromConfig } from "../config/index.ts";
+import { type Config, type HttpConfig, type StartedHook } from "../config/index.ts";
+import type { Log } from "../log.ts";
 import type { Args } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
+import { diagnose, type Step } from "./diagnosis.ts";
 import { formatHooks } from "./hook-table.ts";
 import type { CliHost } from "./host.ts";
-import { disabledHooks, loadConfig } from "./load.ts";
+import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { createPaint, toLine, toSafeJson } from "./text.ts";
+import { startHooks } from "./start-hooks.ts";
+import { type Cell, createPaint, formatMs, formatTable, type Paint, toLine, toSafeJson } from "./text.ts";
 
 /** `hookgate check`: whether a config is good and every hook in it comes up. */
 export const check: Command = {
@@ -14,6 +17,7 @@ export const check: Command = {
   usage: "check [--config FILE] [--json]",
   details: [
     "Prints each hook with its transport, the points it is called at, and how long it took to come up, or why it did not. Nothing listens, and no hook is asked anything.",
+    "A hook over HTTP is looked at step by step, each with its milliseconds and, where something is wrong, what to do: dns, connect, tls, hello (the greeting), signature (of its reply), clock (how far apart the two are).",
   ],
   options: {
     config: CONFIG_OPTION,
@@ -32,25 +36,84 @@ export const check: Command = {
   run: runCheck,
 };
 
+/** A hook as it was found. */
+interface CheckedHook extends StartedHook {
+  /** Only for hooks over HTTP. */
+  readonly steps?: readonly Step[];
+}
+
 async function runCheck(args: Args, host: CliHost): Promise<number> {
   const log = createTextLog(host, readLogLevel(args, "warn"));
-  const { config, file, baseDir, builtins } = await loadConfig(args.get("config"), host);
-  const options = { spawn: host.spawn, builtins, log, baseDir, now: () => host.now() };
-  const { manager, started } = await createManagerFromConfig(config, options);
-  await manager.close();
-  const failedCount = started.filter(({ state }) => state !== "ready").length;
+  const loaded = await loadConfig(args.get("config"), host);
+  const { config, file } = loaded;
+  const hooks = await checkHooks(loaded, { host, log });
+  const failedCount = hooks.filter(({ state }) => state !== "ready").length;
   const disabled = disabledHooks(config);
   if (args.has("json")) {
-    const report = { ok: failedCount === 0, config: file, hooks: started, disabled, notes: config.notes };
+    const report = { ok: failedCount === 0, config: file, hooks, disabled, notes: config.notes };
     host.stdout.write(`${toSafeJson(report)}\n`);
   } else {
     const paint = createPaint(host.stdout, host.env);
     const verdict = failedCount === 0 ? paint("good", "good") : paint("bad", `${failedCount} not up`);
-    const count = `${started.length} hook${started.length === 1 ? "" : "s"}`;
+    const count = `${hooks.length} hook${hooks.length === 1 ? "" : "s"}`;
     host.stdout.write(`${toLine(file)}: ${count}, ${verdict}\n`);
-    if (started.length > 0) host.stdout.write(`\n${formatHooks(started, paint)}`);
+    if (hooks.length > 0) host.stdout.write(`\n${formatHooks(hooks, paint)}`);
+    for (const hook of hooks) host.stdout.write(formatSteps(hook, paint));
     if (disabled.length > 0) host.stdout.write(`\nnot enabled: ${toLine(disabled.join(", "))}\n`);
     for (const note of config.notes) host.stdout.write(`note: ${note}\n`);
   }
   return failedCount === 0 ? EXIT.ok : EXIT.usage;
+}
+
+interface Tools {
+  readonly host: CliHost;
+  readonly log: Log;
+}
+
+/** Starts the hooks that are not called over HTTP and looks at those that are, all at the same time. */
+async function checkHooks(loaded: LoadedConfig, tools: Tools): Promise<readonly CheckedHook[]> {
+  const { config } = loaded;
+  const { hooks } = config;
+  const entries = Object.entries(hooks.processes);
+  const remote = entries.flatMap(([name, entry]) =>
+    hooks.enabled && entry.enabled && entry.transport === "http" ? [{ name, entry }] : [],
+  );
+  const others = Object.fromEntries(entries.filter(([, { transport }]) => transport !== "http"));
+  const local: Config = { ...config, hooks: { ...hooks, processes: others } };
+  const starting = startHooks({ ...loaded, config: local }, tools).then(async ({ manager, started }) => {
+    await manager.close();
+    return started;
+  });
+  // The config's own problems come first: nobody waits for a diagnosis to hear of them.
+  const [started, ...found] = await Promise.all([
+    starting,
+    ...remote.map((hook) => checkRemote(hook, { ...tools, config })),
+  ]);
+  return [...started, ...found];
+}
+
+async function checkRemote(
+  { name, entry }: { readonly name: string; readonly entry: HttpConfig },
+  { host, log, config }: Tools & { readonly config: Config },
+): Promise<CheckedHook> {
+  const startedAtMs = host.now();
+  const steps = await diagnose({ name, entry, gateway: config.gateway }, { host, log });
+  const failed = steps.find(({ outcome }) => outcome === "failed");
+  const { intercept: points, observe, required } = entry;
+  const base = { name, transport: "http", points, observe, required, ms: host.now() - startedAtMs, steps };
+  if (failed === undefined) return { ...base, state: "ready" };
+  return { ...base, state: "failed", reason: `${failed.step}: ${failed.found}` };
+}
+
+const TONES = { ok: "good", failed: "bad", skipped: "dim" } as const;
+
+function formatSteps({ name, steps = [] }: CheckedHook, paint: Paint): string {
+  if (steps.length === 0) return "";
+  const rows = steps.map(({ step, outcome, ms, found, hint }): readonly Cell[] => [
+    step,
+    { text: outcome, tone: TONES[outcome] },
+    formatMs(ms),
+    hint === undefined ? found : `${found}; ${hint}`,
+  ]);
+  return `\n${paint("strong", toLine(name))}\n${formatTable(["STEP", "OUTCOME", "MS", "FOUND"], rows, paint)}`;
 }

@@ -1,7 +1,9 @@
 import type { GatewayFetch } from "../client/index.ts";
-import type { CreateSpawn, Environment } from "../config/index.ts";
+import type { Environment, HookPorts } from "../config/index.ts";
+import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
+import type { JwksFetch } from "../signing/jwks-fetch.ts";
 
 /** Where the command line writes to. */
 export interface CliStream {
@@ -42,6 +44,31 @@ export interface ServeOptions {
   readonly log: Log;
 }
 
+/** Options of {@link CliHost.writeFile}. */
+export interface WriteFileOptions {
+  /** Whether only its owner may read it, as befits a key. */
+  readonly isSecret: boolean;
+  /** Whether a file that is there is replaced, in one step; otherwise it is an error. */
+  readonly replaces: boolean;
+}
+
+/** One step on the way to a URL. */
+export interface ProbeStep {
+  readonly step: "dns" | "connect" | "tls";
+  readonly ms: number;
+  /** What was found, such as an address. */
+  readonly found?: string;
+  /** What went wrong; there are no further steps then. */
+  readonly error?: string;
+}
+
+/** Options of {@link CliHost.probe}. */
+export interface ProbeOptions {
+  readonly allowPrivate: boolean;
+  /** How long it may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
 /** Everything the command line needs of the runtime it runs on. */
 export interface CliHost {
   /** The version of this package. */
@@ -50,7 +77,10 @@ export interface CliHost {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
   readonly fetch: GatewayFetch;
-  readonly spawn: CreateSpawn;
+  /** What hooks are reached with. */
+  readonly ports: HookPorts;
+  /** Fetches the keys that issuers of JWTs and hosts publish. */
+  readonly fetchKeys: JwksFetch;
   /** SHA-256 for the gateway's tokens. @default the gateway's own */
   readonly digest?: Digest;
   /** A monotonic clock in milliseconds. */
@@ -61,8 +91,17 @@ export interface CliHost {
   readFile(path: string): Promise<string | undefined>;
   /** The directory a file is in, as an absolute path. */
   directoryOf(path: string): string;
+  /**
+   * Writes a file, and the directories it is in.
+   * @throws when it cannot be written, or is there and is not to be replaced
+   */
+  writeFile(path: string, text: string, options: WriteFileOptions): Promise<void>;
   /** Everything on stdin, to its end. */
   readStdin(): Promise<string>;
+  /** Answers whoever writes to stdin, until the input ends. Nothing else may be written to stdout. */
+  serveStdio(handle: StdioHandle, log: Log): Promise<void>;
+  /** Goes to where a URL leads, step by step, without sending anything. */
+  probe(url: string, options: ProbeOptions): Promise<readonly ProbeStep[]>;
   /** Serves a gateway over HTTP. */
   serve(gateway: Gateway, options: ServeOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Calls `listener` for each signal instead of ending; the result lets go of it. */

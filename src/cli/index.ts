@@ -5,16 +5,29 @@ import { parseArgs, UsageError, withHelp } from "./args.ts";
 import { call } from "./call.ts";
 import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
+import { init } from "./init.ts";
+import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
 import { serve } from "./serve.ts";
+import { stdio } from "./stdio.ts";
 import { createPaint, toLine } from "./text.ts";
 
 export { type Command, EXIT, type Example } from "./command.ts";
-export type { ArgOption, ArgToken, CliHost, CliStream, ServeOptions, StopSignal } from "./host.ts";
+export type {
+  ArgOption,
+  ArgToken,
+  CliHost,
+  CliStream,
+  ProbeOptions,
+  ProbeStep,
+  ServeOptions,
+  StopSignal,
+  WriteFileOptions,
+} from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, call, check, schema, version];
+export const commands: readonly Command[] = [serve, stdio, call, check, keys, init, schema, version];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

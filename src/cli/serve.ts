@@ -1,6 +1,6 @@
-import { createManagerFromConfig, type GatewayConfig, type StartedHook, type StartedManager } from "../config/index.ts";
+import type { GatewayConfig, StartedHook, StartedManager } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { createGateway, type Gateway } from "../gateway/index.ts";
+import { createGatewayFromConfig, type Gateway } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -8,6 +8,7 @@ import { formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
+import { startHooks } from "./start-hooks.ts";
 import { createPaint, toLine } from "./text.ts";
 
 const FLUSH_MS = 2000;
@@ -21,7 +22,7 @@ export const serve: Command = {
   usage: "serve [--config FILE] [--host ADDRESS] [--port PORT]",
   details: [
     'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead.',
-    "Without gateway.auth.tokens in the config only a loopback address can be listened on.",
+    "Without gateway.auth in the config only a loopback address can be listened on.",
     "SIGTERM or Ctrl-C stops taking calls, lets those under way finish, delivers events and ends the hooks. A second one ends at once.",
   ],
   options: {
@@ -54,16 +55,15 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   const log = createTextLog(host, readLogLevel(args, "info"));
   const port = readPort(args.get("port"));
   const loaded = await loadConfig(args.get("config"), host);
-  const { config, baseDir, builtins } = loaded;
+  const { config } = loaded;
   const gatewayConfig = config.gateway;
   const address = { hostname: args.get("host") ?? gatewayConfig.host, port: port ?? gatewayConfig.port };
   const stop = listenForStop(host);
   try {
-    const { spawn } = host;
-    const made = await createManagerFromConfig(config, { spawn, builtins, log, baseDir, now: () => host.now() });
+    const made = await startHooks(loaded, { host, log });
     try {
       assertRequired(made.started);
-      const gateway = toGateway(made, gatewayConfig, { host, log });
+      const gateway = await toGateway(made, gatewayConfig, { host, log });
       gateway.assertBindable(address.hostname);
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { ...address, log });
@@ -120,22 +120,16 @@ function assertRequired(started: readonly StartedHook[]): void {
 
 function toGateway(
   { manager, started }: StartedManager,
-  { auth, limits, allowed_origins: allowedOrigins }: GatewayConfig,
+  config: GatewayConfig,
   { host, log }: { readonly host: CliHost; readonly log: Log },
-): Gateway {
+): Promise<Gateway> {
   const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
-  const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
-  return createGateway({
+  return createGatewayFromConfig(config, {
     host: manager,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
-    auth: auth.tokens.length === 0 ? undefined : { tokens: auth.tokens, digest: host.digest },
-    limits: {
-      ...(max_body_bytes === undefined ? {} : { maxBodyBytes: max_body_bytes }),
-      ...(max_batch === undefined ? {} : { maxBatch: max_batch }),
-      ...(max_concurrency === undefined ? {} : { maxConcurrency: max_concurrency }),
-      ...(requests_per_minute === undefined ? {} : { requestsPerMinute: requests_per_minute }),
-    },
-    allowedOrigins,
+    fetch: host.fetchKeys,
+    crypto: host.ports.crypto,
+    digest: host.digest,
     log,
     now: () => host.now(),
   });
@@ -151,21 +145,28 @@ interface Served {
 
 function greet(url: string, { loaded: { config, file }, started, host }: Served): string {
   const paint = createPaint(host.stdout, host.env);
-  const hasAuth = config.gateway.auth.tokens.length > 0;
+  const { tokens, jwt, signatures } = config.gateway.auth;
+  const ways = [
+    ...(tokens.length > 0 ? ["a token"] : []),
+    ...(jwt.length > 0 ? ["a JWT"] : []),
+    ...(signatures.length > 0 ? ["a signature"] : []),
+  ];
   const disabled = disabledHooks(config);
-  const isTokenNeeded = hasAuth ? [`  -H "authorization: Bearer $HOOKGATE_TOKEN"`] : [];
+  const bearer = tokens.length + jwt.length > 0 ? [`  -H "authorization: Bearer $HOOKGATE_TOKEN"`] : [];
   return [
     `hookgate ${host.version} listens on ${paint("strong", url)}`,
     `config: ${toLine(file)}`,
     ...config.notes.map((note) => `note: ${note}`),
-    hasAuth ? "callers need a token" : "no tokens are configured, so only programs on this machine may call",
+    ways.length > 0
+      ? `callers need ${ways.join(" or ")}`
+      : "no tokens are configured, so only programs on this machine may call",
     "",
     ...(started.length > 0
       ? [formatHooks(started, paint)]
       : [paint("warn", "no hook is enabled: every call is allowed"), ""]),
     ...(disabled.length > 0 ? [`not enabled: ${toLine(disabled.join(", "))}`, ""] : []),
     "try it:",
-    [`  curl -sS ${url}/rpc -H 'content-type: application/json'`, ...isTokenNeeded, `  -d '${TRY}'`].join(" \\\n  "),
+    [`  curl -sS ${url}/rpc -H 'content-type: application/json'`, ...bearer, `  -d '${TRY}'`].join(" \\\n  "),
     "",
     "",
   ].join("\n");

@@ -40,6 +40,8 @@ export interface ManagerFromConfigOptions extends HookPorts {
   readonly previous?: HookManager | undefined;
   /** Which configuration of the host this is, counted from 1. @default 1 */
   readonly generation?: number | undefined;
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 /** How one hook came up. */

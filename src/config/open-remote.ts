@@ -17,6 +17,8 @@ export interface OpenRemoteOptions extends HookPorts {
   readonly log: Log;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 /** A hook that is called over HTTP, before anything is sent. */

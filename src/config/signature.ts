@@ -2,10 +2,11 @@ import type { Log } from "../log.ts";
 import type { CryptoPort } from "../signing/crypto.ts";
 import { parsePrivateJwks, parsePublicJwks } from "../signing/jwk.ts";
 import type { JwksFetch } from "../signing/jwks-fetch.ts";
+import { readUnverifiedIssuer } from "../signing/jws.ts";
 import { createKeySet, type KeySet } from "../signing/key-set.ts";
 import { createSecretKey, createSigningKey, createVerificationKey, type SigningKey } from "../signing/keys.ts";
 import { createRemoteKeySet } from "../signing/remote-key-set.ts";
-import { createReplyVerifier } from "../signing/reply.ts";
+import { createReplyVerifier, type ReplyVerifier, type ReplyVerifierOptions } from "../signing/reply.ts";
 import { createRequestSigner } from "../signing/request.ts";
 import { createWebhookSigner, createWebhookVerifier, parseWebhookSecret } from "../signing/standard-webhooks.ts";
 import { createJwsSignature, createWebhookSignature, type MessageSignature } from "../transport/signature.ts";
@@ -21,6 +22,11 @@ export interface SignatureContext extends Pick<HookPorts, "crypto" | "hashBody" 
   /** Fetches the endpoint's keys. */
   readonly fetch: JwksFetch;
   readonly log: Log;
+  /**
+   * Whether an endpoint that has the secret may have any name: for a person who asks one by hand. Its name adds nothing
+   * where nobody else has its secret. @default false
+   */
+  readonly takesAnyName?: boolean | undefined;
 }
 
 type Entry = HttpConfig | ServiceConfig;
@@ -57,6 +63,16 @@ async function createJws(entry: Entry, context: SignatureContext): Promise<Messa
   const issuer = entry.endpoint ?? name;
   const verifier = replyKeys && createReplyVerifier({ keys: replyKeys, issuer, audience: gateway.id, crypto, now });
   return createJwsSignature({ signer, verifier, requireSignedReply: entry.require_signed_reply, hashBody });
+}
+
+/** Verifies replies under whatever name they carry. */
+function createNamelessVerifier(options: Omit<ReplyVerifierOptions, "issuer">): ReplyVerifier {
+  return {
+    async verify(reply) {
+      const issuer = readUnverifiedIssuer(reply.signature ?? "");
+      return createReplyVerifier({ ...options, issuer: issuer === undefined || issuer === "" ? "?" : issuer }).verify(reply);
+    },
+  };
 }
 
 interface Keys {

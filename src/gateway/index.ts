@@ -17,3 +17,4 @@ export {
   type JwtIssuer,
   type SigningHost,
 } from "./host-auth.ts";
+export { withMargin } from "./timeout.ts";

@@ -1,6 +1,5 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
-import { attemptsCases } from "./attempts.cases.ts";
 import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
@@ -24,14 +23,6 @@ import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
-import { jcliBackgroundCases } from "./jcli-background.cases.ts";
-import { jcliChainCases } from "./jcli-chain.cases.ts";
-import { jcliEventCases } from "./jcli-events.cases.ts";
-import { jcliFileCases } from "./jcli-file.cases.ts";
-import { jcliSessionCases } from "./jcli-session.cases.ts";
-import { jcliSourceCases } from "./jcli-sources.cases.ts";
-import { jcliTextCases } from "./jcli-text.cases.ts";
-import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -46,7 +37,6 @@ import { serveStdioCases } from "./serve-stdio.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
-import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
@@ -57,7 +47,6 @@ export const cases: readonly Case[] = [
   ...mountCases,
   ...pointCases,
   ...chainCases,
-  ...attemptsCases,
   ...respondCases,
   ...replyCases,
   ...approvalCases,
@@ -79,27 +68,7 @@ export const cases: readonly Case[] = [
   ...stdioWriteCases,
   ...stdioProcessCases,
   ...serveStdioCases,
-  ...httpCases,
-  ...httpReplyCases,
-  ...httpRetryCases,
-  ...httpHelloCases,
-  ...httpLimitCases,
-  ...httpEventCases,
-  ...httpUrlCases,
   ...signingCases,
-  ...endpointCases,
-  ...endpointLifeCases,
-  ...tornDownCases,
-  ...trustCases,
-  ...dialectCases,
-  ...jcliTextCases,
-  ...jcliEventCases,
-  ...jcliChainCases,
-  ...jcliSessionCases,
-  ...jcliBackgroundCases,
-  ...jcliFileCases,
-  ...jcliSourceCases,
-  ...llmCases,
   ...messageCases,
   ...batchCases,
   ...bodyCases,

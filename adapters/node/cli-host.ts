@@ -1,0 +1,79 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { isatty } from "node:tty";
+import { parseArgs } from "node:util";
+import type { CliHost, CliStream, StopSignal, WriteFileOptions } from "../../src/cli/index.ts";
+import { createGuardedFetch } from "./agent-fetch.ts";
+import { nodeHookPorts } from "./hook-ports.ts";
+import { probe } from "./probe.ts";
+import { serveGateway } from "./serve.ts";
+import { serveOnStdio } from "./stdio.ts";
+import { readVersion } from "./version.ts";
+
+/** The command line's host on Node: this process. */
+export async function createNodeCliHost(): Promise<CliHost> {
+  return {
+    version: await readVersion(),
+    env: process.env,
+    stdout: toStream(process.stdout),
+    stderr: toStream(process.stderr),
+    fetch: (url, request) => fetch(url, request),
+    ports: nodeHookPorts,
+    fetchKeys: createGuardedFetch(),
+    digest: (bytes) => createHash("sha256").update(bytes).digest(),
+    now: () => performance.now(),
+    tokenize: (args, options) =>
+      parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true }).tokens,
+    readFile: readFileIfThere,
+    directoryOf: (path) => dirname(resolve(path)),
+    writeFile,
+    readStdin: () => text(process.stdin),
+    serveStdio: serveOnStdio,
+    probe,
+    serve: serveGateway,
+    onSignal(listener) {
+      for (const signal of SIGNALS) process.on(signal, listener);
+      return () => {
+        for (const signal of SIGNALS) process.off(signal, listener);
+      };
+    },
+    exit: (code) => process.exit(code),
+  };
+}
+
+const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM"];
+
+function toStream(stream: NodeJS.WriteStream & { readonly fd: number }): CliStream {
+  // A reader that has gone, such as `head`, is no error of ours.
+  stream.on("error", () => {});
+  return { isTTY: isatty(stream.fd), write: (chunk) => void stream.write(chunk) };
+}
+
+async function readFileIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function writeFile(path: string, content: string, { isSecret, replaces }: WriteFileOptions): Promise<void> {
+  await mkdir(dirname(resolve(path)), { recursive: true });
+  // A file that is replaced is so in one step: nobody reads half a key, and an error leaves the old one.
+  const target = replaces ? `${path}.${randomUUID()}` : path;
+  const file = await open(target, "wx", isSecret ? 0o600 : 0o644);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+    await file.close();
+    if (replaces) await rename(target, path);
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await rm(target, { force: true });
+    throw error;
+  }
+}

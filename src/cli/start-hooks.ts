@@ -1,0 +1,24 @@
+import { createManagerFromConfig, type StartedManager } from "../config/index.ts";
+import type { Log } from "../log.ts";
+import type { CliHost } from "./host.ts";
+import type { LoadedConfig } from "./load.ts";
+
+/** Options of {@link startHooks}. */
+export interface StartHooksOptions {
+  readonly host: CliHost;
+  readonly log: Log;
+  /** Whether an endpoint that has the secret may have any name. @default false */
+  readonly takesAnyName?: boolean;
+}
+
+/**
+ * Starts the hooks of a config.
+ * @throws {ConfigError} as `createManagerFromConfig` does
+ */
+export function startHooks(
+  { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
+  { host, log, takesAnyName = false }: StartHooksOptions,
+): Promise<StartedManager> {
+  const now = (): number => host.now();
+  return createManagerFromConfig(config, { ...host.ports, builtins, log, baseDir, now, takesAnyName });
+}
