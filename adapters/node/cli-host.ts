@@ -12,6 +12,7 @@ import { probe } from "./probe.ts";
 import { serveGateway } from "./serve.ts";
 import { serveOnStdio } from "./stdio.ts";
 import { readVersion } from "./version.ts";
+import { watchFile } from "./watch-file.ts";
 
 /** The command line's host on Node: this process. */
 export async function createNodeCliHost(): Promise<CliHost> {
@@ -21,6 +22,7 @@ export async function createNodeCliHost(): Promise<CliHost> {
     stdout: toStream(process.stdout),
     stderr: toStream(process.stderr),
     fetch: (url, request) => fetch(url, request),
+    request: (url, options) => fetch(url, { ...options, redirect: "manual" }),
     ports: nodeHookPorts,
     fetchKeys: createGuardedFetch(),
     digest: (bytes) => createHash("sha256").update(bytes).digest(),
@@ -40,6 +42,11 @@ export async function createNodeCliHost(): Promise<CliHost> {
         for (const signal of SIGNALS) process.off(signal, listener);
       };
     },
+    onHangup(listener) {
+      process.on("SIGHUP", listener);
+      return () => void process.off("SIGHUP", listener);
+    },
+    watchFile,
     exit: (code) => process.exit(code),
   };
 }

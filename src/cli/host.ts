@@ -1,4 +1,4 @@
-import type { GatewayFetch } from "../client/index.ts";
+import type { GatewayFetch, GatewayResponse } from "../client/index.ts";
 import type { Environment, HookPorts } from "../config/index.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway } from "../gateway/index.ts";
@@ -69,6 +69,13 @@ export interface ProbeOptions {
   readonly timeoutMs: number;
 }
 
+/** Options of {@link CliHost.request}. */
+export interface HttpRequestOptions {
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
 /** Everything the command line needs of the runtime it runs on. */
 export interface CliHost {
   /** The version of this package. */
@@ -77,6 +84,8 @@ export interface CliHost {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
   readonly fetch: GatewayFetch;
+  /** Makes a request that has no body; a redirect is not followed. */
+  request(url: string, options: HttpRequestOptions): Promise<GatewayResponse>;
   /** What hooks are reached with. */
   readonly ports: HookPorts;
   /** Fetches the keys that issuers of JWTs and hosts publish. */
@@ -106,6 +115,12 @@ export interface CliHost {
   serve(gateway: Gateway, options: ServeOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Calls `listener` for each signal instead of ending; the result lets go of it. */
   onSignal(listener: (signal: StopSignal) => void): () => void;
+  /** Calls `listener` for each SIGHUP instead of ending; the result lets go of it. */
+  onHangup(listener: () => void): () => void;
+  /**
+   * Calls `listener` when a file has changed and is at rest, however it is written or replaced; the result lets go of it.
+   */
+  watchFile(path: string, listener: () => void): () => void;
   /** Ends the program at once. */
   exit(code: number): void;
 }

@@ -9,6 +9,7 @@ import { init } from "./init.ts";
 import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
+import { reload } from "./reload.ts";
 import { serve } from "./serve.ts";
 import { stdio } from "./stdio.ts";
 import { createPaint, toLine } from "./text.ts";
@@ -19,6 +20,7 @@ export type {
   ArgToken,
   CliHost,
   CliStream,
+  HttpRequestOptions,
   ProbeOptions,
   ProbeStep,
   ServeOptions,
@@ -27,7 +29,7 @@ export type {
 } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, stdio, call, check, keys, init, schema, version];
+export const commands: readonly Command[] = [serve, reload, stdio, call, check, keys, init, schema, version];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

@@ -1,6 +1,4 @@
-import type { GatewayConfig, StartedHook, StartedManager } from "../config/index.ts";
-import { HookgateError } from "../errors.ts";
-import { createGatewayFromConfig, type Gateway } from "../gateway/index.ts";
+import type { StartedHook } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -8,7 +6,7 @@ import { formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { startHooks } from "./start-hooks.ts";
+import { openServing, type Serving } from "./serving.ts";
 import { createPaint, toLine } from "./text.ts";
 
 const FLUSH_MS = 2000;
@@ -23,6 +21,7 @@ export const serve: Command = {
   details: [
     'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead.',
     "Without gateway.auth in the config only a loopback address can be listened on.",
+    "Reads the config again when the file changes, on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
     "SIGTERM or Ctrl-C stops taking calls, lets those under way finish, delivers events and ends the hooks. A second one ends at once.",
   ],
   options: {
@@ -53,31 +52,46 @@ export const serve: Command = {
 
 async function runServe(args: Args, host: CliHost): Promise<number> {
   const log = createTextLog(host, readLogLevel(args, "info"));
-  const port = readPort(args.get("port"));
+  const address = { hostname: args.get("host"), port: readPort(args.get("port")) };
   const loaded = await loadConfig(args.get("config"), host);
-  const { config } = loaded;
-  const gatewayConfig = config.gateway;
-  const address = { hostname: args.get("host") ?? gatewayConfig.host, port: port ?? gatewayConfig.port };
   const stop = listenForStop(host);
   try {
-    const made = await startHooks(loaded, { host, log });
+    const serving = await openServing(loaded, { host, log, address });
     try {
-      assertRequired(made.started);
-      const gateway = await toGateway(made, gatewayConfig, { host, log });
-      gateway.assertBindable(address.hostname);
+      const { gateway, hooks, started, hostname, port } = serving;
       if (stop.isRequested()) return EXIT.ok;
-      const listener = await host.serve(gateway, { ...address, log });
-      host.stdout.write(greet(listener.url, { loaded, started: made.started, host }));
+      const listener = await host.serve(gateway, { hostname, port, log });
+      const ignoreChanges = reloadOnChange(serving, loaded.file, { host, log });
+      host.stdout.write(greet(listener.url, { loaded, started, host }));
       log.info("stopping", { signal: await stop.requested });
+      ignoreChanges();
       await listener.close();
-      await made.manager.flush(FLUSH_MS);
+      await hooks.flush(FLUSH_MS);
     } finally {
-      await made.manager.close();
+      await serving.hooks.close();
     }
   } finally {
     stop.dispose();
   }
   return EXIT.ok;
+}
+
+/** Reads the config again when its file has changed, and on SIGHUP. */
+function reloadOnChange(
+  serving: Serving,
+  file: string,
+  { host, log }: { readonly host: CliHost; readonly log: Log },
+): () => void {
+  const reload =
+    (cause: string): (() => void) =>
+    () => {
+      log.info("reading the config again", { cause });
+      void serving.reload();
+    };
+  const disposals = [host.onHangup(reload("SIGHUP")), host.watchFile(file, reload("the file has changed"))];
+  return () => {
+    for (const dispose of disposals) dispose();
+  };
 }
 
 function readPort(text: string | undefined): number | undefined {
@@ -107,32 +121,6 @@ function listenForStop(host: CliHost): Stop {
     });
   });
   return { requested, isRequested: () => firstAtMs !== undefined, dispose };
-}
-
-function assertRequired(started: readonly StartedHook[]): void {
-  const missing = started.filter(({ required, state }) => required && state !== "ready");
-  if (missing.length === 0) return;
-  const lines = missing.map(
-    ({ name, reason = "it is not up" }) => `required hook "${name}" did not come up: ${reason}`,
-  );
-  throw new HookgateError("ERR_CONFIG", lines.join("\n"));
-}
-
-function toGateway(
-  { manager, started }: StartedManager,
-  config: GatewayConfig,
-  { host, log }: { readonly host: CliHost; readonly log: Log },
-): Promise<Gateway> {
-  const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
-  return createGatewayFromConfig(config, {
-    host: manager,
-    hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
-    fetch: host.fetchKeys,
-    crypto: host.ports.crypto,
-    digest: host.digest,
-    log,
-    now: () => host.now(),
-  });
 }
 
 const TRY = `{"jsonrpc":"2.0","id":1,"method":"hook.check_tool","params":{"tool":"bash","arguments":{"command":"ls"}}}`;

@@ -1,10 +1,10 @@
-import { createManagerFromConfig, type StartedManager } from "../config/index.ts";
+import { createManagerFromConfig, type ManagerFromConfigOptions, type StartedManager } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
 /** Options of {@link startHooks}. */
-export interface StartHooksOptions {
+export interface StartHooksOptions extends Pick<ManagerFromConfigOptions, "pool" | "previous" | "generation"> {
   readonly host: CliHost;
   readonly log: Log;
   /** Whether an endpoint that has the secret may have any name. @default false */
@@ -17,8 +17,8 @@ export interface StartHooksOptions {
  */
 export function startHooks(
   { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
-  { host, log, takesAnyName = false }: StartHooksOptions,
+  { host, takesAnyName = false, ...options }: StartHooksOptions,
 ): Promise<StartedManager> {
   const now = (): number => host.now();
-  return createManagerFromConfig(config, { ...host.ports, builtins, log, baseDir, now, takesAnyName });
+  return createManagerFromConfig(config, { ...host.ports, ...options, builtins, baseDir, now, takesAnyName });
 }

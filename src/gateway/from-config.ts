@@ -19,7 +19,7 @@ import { createMemoryReplayStore, type ReplayStore } from "../signing/replay.ts"
 import { createReplySigner } from "../signing/reply.ts";
 import { createRequestVerifier } from "../signing/request.ts";
 import type { Digest } from "./auth.ts";
-import { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
+import { createGateway, type GatewayAuth, type GatewayOptions, type RetirableGateway } from "./gateway.ts";
 import { createJwtAuthenticator, createSignatureAuthenticator, type JwtIssuer, type SigningHost } from "./host-auth.ts";
 
 /** Options of {@link createGatewayAuth}. */
@@ -151,7 +151,7 @@ async function toKeySet({ name, key, jwks_url: url }: HostConfig, options: HostO
 
 /** Options of {@link createGatewayFromConfig}. */
 export interface GatewayFromConfigOptions
-  extends CreateGatewayAuthOptions, Pick<GatewayOptions, "host" | "hooks" | "methods" | "now"> {}
+  extends CreateGatewayAuthOptions, Pick<GatewayOptions, "host" | "hooks" | "methods" | "now" | "reload"> {}
 
 /**
  * Builds the gateway a config describes: who may call, its limits, and the keys it publishes.
@@ -160,15 +160,16 @@ export interface GatewayFromConfigOptions
 export async function createGatewayFromConfig(
   config: GatewayConfig,
   options: GatewayFromConfigOptions,
-): Promise<Gateway> {
+): Promise<RetirableGateway> {
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, methods, now, log } = options;
+  const { host, hooks, methods, now, log, reload } = options;
   return createGateway({
     host,
     hooks,
     methods,
+    reload,
     now,
     log,
     auth: await createGatewayAuth(config, options),

@@ -18,6 +18,7 @@ import { Callers } from "./callers.ts";
 import { InFlight, RateLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
+import type { ReloadPort } from "./reload.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
   readonly jwks?: Jwks | undefined;
+  /** Reads the configuration again, for `POST /v1/reload`. @default there is no such path */
+  readonly reload?: ReloadPort | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
@@ -86,6 +89,12 @@ export interface Gateway {
   assertBindable(hostname: string): void;
 }
 
+/** A gateway that can be replaced by another. */
+export interface RetirableGateway extends Gateway {
+  /** Waits for the calls under way, at most `timeoutMs`; the result says whether there are none. */
+  idle(timeoutMs: number): Promise<boolean>;
+}
+
 const JWKS_PATH = "/.well-known/jwks.json";
 
 const ROUTES: readonly (readonly [path: string, allow: string])[] = [
@@ -102,20 +111,24 @@ const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotenc
 
 const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
 
+const RELOAD_PATH = "/v1/reload";
+const RELOAD_SCOPES: readonly Scope[] = ["admin"];
+
 /**
- * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, and
- * `/.well-known/jwks.json` where it has keys to publish.
+ * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, `POST /v1/reload` where its
+ * configuration can be read again, and `/.well-known/jwks.json` where it has keys to publish.
  * @throws {TypeError} when a token or an origin is not valid
  * @throws {RangeError} when a limit is not a positive integer
  * @see docs/protocol.md, "The gateway's interface for hosts"
  */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions): RetirableGateway {
   const server = new GatewayServer(options);
   const app = new Hono<{ Bindings: PeerInfo }>();
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
-  const { jwks } = options;
+  const { jwks, reload } = options;
+  if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
@@ -126,6 +139,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return server.hasOrigins ? response.then((answer) => server.withCors(request, answer)) : response;
     },
     drain: (timeoutMs) => server.drain(timeoutMs),
+    idle: (timeoutMs) => server.idle(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
   };
 }
@@ -142,6 +156,7 @@ class GatewayServer {
   readonly #inFlight: InFlight;
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
+  readonly #reload: ReloadPort | undefined;
   readonly #log: Log;
   #isDraining = false;
 
@@ -153,6 +168,7 @@ class GatewayServer {
     allowedOrigins = [],
     methods = {},
     jwks,
+    reload,
     log = silentLog,
     now,
   }: GatewayOptions) {
@@ -172,7 +188,12 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
-    this.#routes = new Map(jwks === undefined ? ROUTES : [...ROUTES, [JWKS_PATH, "GET, HEAD"]]);
+    this.#routes = new Map([
+      ...ROUTES,
+      ...(reload === undefined ? [] : [[RELOAD_PATH, "POST"] as const]),
+      ...(jwks === undefined ? [] : [[JWKS_PATH, "GET, HEAD"] as const]),
+    ]);
+    this.#reload = reload;
     this.#log = log;
   }
 
@@ -214,14 +235,29 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.#refuseReader(request, info)) === undefined;
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks });
+    const withHooks = (await this.#refuseReader(request, info, HOOKS_SCOPES)) === undefined;
+    const reload = this.#reload?.status();
+    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, reload });
     return answerJson(readiness, { status: readiness.status === "ready" ? 200 : 503 });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
-    const refusal = await this.#refuseReader(request, info);
-    return refusal === undefined ? answerJson({ hooks: this.#hooks() }, { status: 200 }) : this.#refuse(refusal);
+    const refusal = await this.#refuseReader(request, info, HOOKS_SCOPES);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    const reload = this.#reload?.status();
+    return answerJson({ ...(reload && { generation: reload.generation }), hooks: this.#hooks() }, { status: 200 });
+  }
+
+  async reload(request: Request, info: PeerInfo, port: ReloadPort): Promise<Response> {
+    const refusal = await this.#refuseReader(request, info, RELOAD_SCOPES);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    if (this.#isDraining) return this.#refuse(overloaded("the gateway is shutting down"));
+    const report = await port.reload();
+    return answerJson(report, { status: report.ok ? 200 : 422 });
+  }
+
+  idle(timeoutMs: number): Promise<boolean> {
+    return this.#inFlight.idle(timeoutMs);
   }
 
   notFound(request: Request, path: string): Response {
@@ -231,7 +267,7 @@ class GatewayServer {
       return answerRefusal({ code: "ERR_METHOD_NOT_FOUND", message });
     }
     if (request.method === "OPTIONS") return answerEmpty({ status: 204, headers: { allow } });
-    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : "GET this";
+    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : allow === "POST" ? "POST this" : "GET this";
     return answerRefusal({ code: "ERR_INVALID_REQUEST", message, status: 405, headers: { allow } });
   }
 
@@ -265,12 +301,12 @@ class GatewayServer {
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  async #refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
+  async #refuseReader(request: Request, info: PeerInfo, scopes: readonly Scope[]): Promise<Refusal | undefined> {
     const refusal = this.#guard.check(request, info);
     if (refusal !== undefined || !this.hasAuth) return refusal;
     const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
     if (isRefusal(principal)) return principal;
-    return mayAny(principal, HOOKS_SCOPES) ? undefined : forbidden(HOOKS_SCOPES);
+    return mayAny(principal, scopes) ? undefined : forbidden(scopes);
   }
 
   #refuse(refusal: Refusal): Response {

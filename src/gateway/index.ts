@@ -5,9 +5,26 @@ export {
   createGatewayFromConfig,
   type GatewayFromConfigOptions,
 } from "./from-config.ts";
-export { createGateway, type Gateway, type GatewayAuth, type GatewayLimits, type GatewayOptions } from "./gateway.ts";
+export {
+  createGateway,
+  type Gateway,
+  type GatewayAuth,
+  type GatewayLimits,
+  type GatewayOptions,
+  type RetirableGateway,
+} from "./gateway.ts";
 export { isLoopback, type PeerInfo } from "./origin.ts";
+export { createMemoryReplayStore } from "../signing/replay.ts";
 export type { GatewayHook } from "./pages.ts";
+export {
+  createReloader,
+  type ReloadChange,
+  type ReloaderOptions,
+  type ReloadPort,
+  type ReloadReport,
+  type ReloadStatus,
+} from "./reload.ts";
+export { createReloadableGateway, type ReloadableGateway } from "./reloadable.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
 export type { RpcMethod } from "./rpc.ts";
 export {

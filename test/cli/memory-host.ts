@@ -24,7 +24,12 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     stdout: { isTTY, write: (text) => void (stdout += text) },
     stderr: { isTTY, write: (text) => void (stderr += text) },
     fetch: refuse,
-    spawn: refuse,
+    request: refuse,
+    ports: {},
+    fetchKeys: refuse,
+    writeFile: refuse,
+    serveStdio: refuse,
+    probe: refuse,
     now: () => performance.now(),
     tokenize: (words, flags) =>
       parseArgs({ args: [...words], options: flags, strict: false, tokens: true, allowPositionals: true }).tokens,
@@ -37,6 +42,8 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     readStdin: () => Promise.resolve(stdin),
     serve: refuse,
     onSignal: refuse,
+    onHangup: refuse,
+    watchFile: refuse,
     exit: refuse,
   };
   const code = await runCli(args, host);

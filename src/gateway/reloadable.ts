@@ -1,0 +1,29 @@
+import type { Gateway, RetirableGateway } from "./gateway.ts";
+
+/** A gateway that can be replaced as a whole while it serves. */
+export interface ReloadableGateway extends Gateway {
+  /** Lets another gateway answer from this moment; requests under way are answered by the one they reached. */
+  swap(next: RetirableGateway): void;
+}
+
+/** How long a replaced gateway is waited for, in milliseconds: longer than a call may take. */
+const RETIRE_MS = 2_147_483_647;
+
+/** Makes a gateway that hands requests on to the one that is current. */
+export function createReloadableGateway(first: RetirableGateway): ReloadableGateway {
+  const retiring = new Set<RetirableGateway>();
+  let current = first;
+  return {
+    fetch: (request, info) => current.fetch(request, info),
+    assertBindable: (hostname) => current.assertBindable(hostname),
+    async drain(timeoutMs) {
+      await Promise.all([current, ...retiring].map((gateway) => gateway.drain(timeoutMs)));
+    },
+    swap(next) {
+      const previous = current;
+      current = next;
+      retiring.add(previous);
+      void previous.idle(RETIRE_MS).then(() => retiring.delete(previous));
+    },
+  };
+}
