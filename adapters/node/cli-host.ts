@@ -11,7 +11,7 @@ import { nodeHookPorts } from "./hook-ports.ts";
 import { probe } from "./probe.ts";
 import { serveGateway } from "./serve.ts";
 import { serveOnStdio } from "./stdio.ts";
-import { readVersion } from "./version.ts";
+import { readPackageFile, readVersion } from "./version.ts";
 import { watchFile } from "./watch-file.ts";
 
 /** The command line's host on Node: this process. */
@@ -32,6 +32,7 @@ export async function createNodeCliHost(): Promise<CliHost> {
     readFile: readFileIfThere,
     directoryOf: (path) => dirname(resolve(path)),
     writeFile,
+    readExample: (name) => readPackageFile(`examples/${name}`),
     readStdin: () => text(process.stdin),
     serveStdio: serveOnStdio,
     probe,

@@ -9,6 +9,11 @@ const PARENT_CHECK_MS = 1000;
 
 const print = (...args: readonly unknown[]): void => console.error(...args);
 
+const write = (message: string, fields?: LogFields): void =>
+  fields === undefined ? print(message) : print(message, fields);
+
+const log: Log = { debug: write, info: write, warn: write, error: write };
+
 /** Options of {@link serveStdio}. */
 export interface ServeStdioOptions {
   /** The name the hook gives itself in its reply to `hook.hello`. @default "hookgate-hook" */
@@ -21,9 +26,6 @@ export interface ServeStdioOptions {
  * @see docs/protocol.md#over-stdio
  */
 export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): Promise<void> {
-  const write = (message: string, fields?: LogFields): void =>
-    fields === undefined ? print(message) : print(message, fields);
-  const log: Log = { debug: write, info: write, warn: write, error: write };
   await serveOnStdio(createHookHandler(hook, { name, log }), log);
   await hook.close?.();
   process.exit(0);
@@ -33,7 +35,7 @@ export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): 
  * Answers a host on this process's stdin and stdout until it ends stdin; when the host is gone without that, the process
  * exits. What is printed with `console` goes to stderr.
  */
-export async function serveOnStdio(handle: StdioHandle, log: Log): Promise<void> {
+export async function serveOnStdio(handle: StdioHandle, hears: Log): Promise<void> {
   Object.assign(console, { log: print, info: print, debug: print, dir: (item: unknown) => print(item) });
   const parent = process.ppid;
   // Stdin ends with the host, unless the host's own child holds the other end of the pipe.
@@ -41,6 +43,6 @@ export async function serveOnStdio(handle: StdioHandle, log: Log): Promise<void>
     if (process.ppid !== parent) process.exit(0);
   }, PARENT_CHECK_MS);
   watch.unref();
-  await serve(handle, { readable: toByteSource(process.stdin), writable: toByteSink(process.stdout), log });
+  await serve(handle, { readable: toByteSource(process.stdin), writable: toByteSink(process.stdout), log: hears });
   clearInterval(watch);
 }

@@ -76,7 +76,8 @@ async function greet(patient: Patient, remote: RemoteHook, tools: Tools): Promis
     const { reply, signed } = await send(patient, remote, { ...tools, id });
     const ms = now() - startedAtMs;
     const hello = readHello(reply, id, (result) => greeting.accept(result));
-    const named = typeof hello === "string" ? { outcome: "ok" as const, found: hello } : toFailure(hello.error, patient);
+    const named =
+      typeof hello === "string" ? { outcome: "ok" as const, found: hello } : toFailure(hello.error, patient);
     const greeted: Step = { step: "hello", ms, ...named };
     const checked = await checkSignature(patient, { reply, signed, now });
     return [greeted, ...checked, clockOf(reply, ms)];
@@ -99,7 +100,10 @@ async function send(
   const body = encodeRequest({ method, params: greeting?.params ?? "{}" }, id);
   const signed = await signature?.sign({ method, id, body });
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new ExchangeError("connect_timeout", { retry: "never" })), TIMEOUT_MS);
+  const timer = setTimeout(
+    () => controller.abort(new ExchangeError("connect_timeout", { retry: "never" })),
+    TIMEOUT_MS,
+  );
   try {
     const reply = await connection.exchange.send({
       url: entry.url,
@@ -128,7 +132,8 @@ function readHello(
 ): string | { readonly error: unknown } {
   try {
     const refusal = checkHead(head, Number.MAX_SAFE_INTEGER);
-    if (refusal !== undefined) throw refusal instanceof HttpStatusError ? new RefusedHello(refusal.status, body) : refusal;
+    if (refusal !== undefined)
+      throw refusal instanceof HttpStatusError ? new RefusedHello(refusal.status, body) : refusal;
     const result = parseHttpReply(body, id);
     accept(result);
     const name: unknown = typeof result === "object" && result !== null ? Reflect.get(result, "name") : undefined;
@@ -171,8 +176,7 @@ interface Failure {
 
 function toFailure(error: unknown, { entry, gateway }: Patient): Failure {
   const found = error instanceof Error ? error.message : String(error);
-  const reason =
-    error instanceof RefusedHello ? error.reason : isHookCallError(error) ? error.kind : "unknown";
+  const reason = error instanceof RefusedHello ? error.reason : isHookCallError(error) ? error.kind : "unknown";
   return { outcome: "failed", found, ...hintOf(`request:${reason ?? ""}`, { url: entry.url, id: gateway.id }) };
 }
 

@@ -29,7 +29,8 @@ const HINTS: Readonly<Record<string, Hint>> = {
   "request:aud_mismatch": AUDIENCE,
   "request:expired": CLOCK,
   "request:not_yet_valid": CLOCK,
-  "request:keys_unavailable": () => "the endpoint cannot fetch the gateway's keys: can it reach /.well-known/jwks.json?",
+  "request:keys_unavailable": () =>
+    "the endpoint cannot fetch the gateway's keys: can it reach /.well-known/jwks.json?",
   "request:unauthorized": () => 'something before the endpoint wants credentials: "headers" can carry them',
   "request:status_404": () => "is the path in the hook's url right?",
   "request:status_405": () => "is the path in the hook's url right? An endpoint takes POST",
@@ -37,7 +38,8 @@ const HINTS: Readonly<Record<string, Hint>> = {
   "request:content_type": () => "that is no hook endpoint: a login page or a proxy may stand before it",
   "request:rpc_error": () => 'the endpoint does not know hook.hello? "handshake": "none" skips it',
   "reply:signature_missing": () => "the endpoint does not sign its replies: it needs the secret, or a key of its own",
-  "reply:kid_unknown": () => "the endpoint signs with a key that is not trusted here: check reply_key, reply_jwks or the secret",
+  "reply:kid_unknown": () =>
+    "the endpoint signs with a key that is not trusted here: check reply_key, reply_jwks or the secret",
   "reply:alg_not_allowed": () => "the endpoint signs with another kind of key than is trusted here",
   "reply:iss_mismatch": ({ name = "" }) => `if that is its name, give the hook "endpoint": ${JSON.stringify(name)}`,
   "reply:aud_mismatch": ({ id = "" }) => `the endpoint answers another gateway than "${id}"`,

@@ -105,6 +105,8 @@ export interface CliHost {
    * @throws when it cannot be written, or is there and is not to be replaced
    */
   writeFile(path: string, text: string, options: WriteFileOptions): Promise<void>;
+  /** The text of an example that ships with this package. */
+  readExample(name: string): Promise<string>;
   /** Everything on stdin, to its end. */
   readStdin(): Promise<string>;
   /** Answers whoever writes to stdin, until the input ends. Nothing else may be written to stdout. */

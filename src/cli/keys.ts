@@ -74,7 +74,8 @@ function runKeys(args: Args, host: CliHost): Promise<number> {
 async function createNew(args: Args, host: CliHost): Promise<number> {
   const given = args.get("alg") ?? "ES256";
   const alg = ALGORITHMS.find((name) => name === given);
-  if (alg === undefined) throw new UsageError(`--alg: expected one of ${ALGORITHMS.join(", ")}, got "${toLine(given)}"`);
+  if (alg === undefined)
+    throw new UsageError(`--alg: expected one of ${ALGORITHMS.join(", ")}, got "${toLine(given)}"`);
   if (args.has("webhook") && alg !== "HS256") throw new UsageError("--webhook is for --alg HS256");
   const file = args.get("out");
   if ((file === undefined) === !args.has("stdout")) throw new UsageError("where to? --out FILE, or --stdout");
@@ -110,7 +111,8 @@ async function fingerprint(args: Args, host: CliHost): Promise<number> {
 
 const NEXT: Readonly<Record<(typeof STEPS)[number], string>> = {
   add: "restart the gateway with it. Wait until every endpoint has the new key: 10 minutes where they fetch it, and give it to those it is pinned at. Then: --step switch",
-  switch: "restart the gateway with it. Wait 2 minutes, until nothing that the old key signed is valid. Then: --step retire",
+  switch:
+    "restart the gateway with it. Wait 2 minutes, until nothing that the old key signed is valid. Then: --step retire",
   retire: "restart the gateway with it. The rotation is done",
 };
 
@@ -125,7 +127,9 @@ async function rotate(args: Args, host: CliHost): Promise<number> {
   const value = rotated.length === 1 ? rotated[0] : { keys: rotated };
   await writeKey(file, `${JSON.stringify(value)}\n`, { host, replaces: true });
   const ids = await idsOf(JSON.stringify(value), file);
-  host.stdout.write(`${toLine(file)}: ${ids.join(", ")} (the first signs)\nnext: ${NEXT[step]}\n`);
+  host.stdout.write(
+    `${toLine(file)}: ${ids.join(", ")}${ids.length > 1 ? " (the first signs)" : ""}\nnext: ${NEXT[step]}\n`,
+  );
   return EXIT.ok;
 }
 

@@ -107,7 +107,8 @@ function createHandle({ started, limits, log, now }: HandleParts): StdioHandle {
   return async (method, params, context) => {
     // Before the hooks are up: a host gives up on a hook that does not greet.
     if (method === HELLO_METHOD) return { ok: true, name: "hookgate", version: 1 };
-    if (!HOST_METHODS.includes(method)) log.debug("an unknown method was called", { method: toLine(method).slice(0, 80) });
+    if (!HOST_METHODS.includes(method))
+      log.debug("an unknown method was called", { method: toLine(method).slice(0, 80) });
     const startedAtMs = now();
     const limitMs = method === "hook.approve_tool" ? limits.approvalMs : limits.interceptorMs;
     const made = await withinMs(started, limitMs);

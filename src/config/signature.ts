@@ -55,14 +55,21 @@ function createWebhook(entry: Entry, { crypto, platform }: SignatureContext): Me
 }
 
 async function createJws(entry: Entry, context: SignatureContext): Promise<MessageSignature> {
-  const { name, gateway, crypto, hashBody, platform } = context;
+  const { gateway, crypto, hashBody, platform } = context;
   const now = platform?.epochNow;
   const { key, replyKeys } =
     entry.secret === undefined ? await pairKeys(entry, context) : await secretKeys(entry, crypto);
   const signer = createRequestSigner({ key, issuer: gateway.id, audience: entry.url, alg: entry.alg, crypto, now });
-  const issuer = entry.endpoint ?? name;
-  const verifier = replyKeys && createReplyVerifier({ keys: replyKeys, issuer, audience: gateway.id, crypto, now });
+  const verifier = replyKeys && createVerifier(replyKeys, entry, context);
   return createJwsSignature({ signer, verifier, requireSignedReply: entry.require_signed_reply, hashBody });
+}
+
+function createVerifier(keys: KeySet, entry: Entry, context: SignatureContext): ReplyVerifier {
+  const { name, gateway, crypto, platform, takesAnyName = false } = context;
+  const options = { keys, audience: gateway.id, crypto, now: platform?.epochNow };
+  const isNameless = takesAnyName && entry.endpoint === undefined && entry.secret !== undefined;
+  if (isNameless) return createNamelessVerifier(options);
+  return createReplyVerifier({ ...options, issuer: entry.endpoint ?? name });
 }
 
 /** Verifies replies under whatever name they carry. */
@@ -70,7 +77,9 @@ function createNamelessVerifier(options: Omit<ReplyVerifierOptions, "issuer">): 
   return {
     async verify(reply) {
       const issuer = readUnverifiedIssuer(reply.signature ?? "");
-      return createReplyVerifier({ ...options, issuer: issuer === undefined || issuer === "" ? "?" : issuer }).verify(reply);
+      return createReplyVerifier({ ...options, issuer: issuer === undefined || issuer === "" ? "?" : issuer }).verify(
+        reply,
+      );
     },
   };
 }

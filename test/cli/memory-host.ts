@@ -27,9 +27,6 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     request: refuse,
     ports: {},
     fetchKeys: refuse,
-    writeFile: refuse,
-    serveStdio: refuse,
-    probe: refuse,
     now: () => performance.now(),
     tokenize: (words, flags) =>
       parseArgs({ args: [...words], options: flags, strict: false, tokens: true, allowPositionals: true }).tokens,
@@ -39,6 +36,10 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
         throw error;
       }),
     directoryOf: (path) => resolve(cwd, path, ".."),
+    writeFile: refuse,
+    readExample: refuse,
+    serveStdio: refuse,
+    probe: refuse,
     readStdin: () => Promise.resolve(stdin),
     serve: refuse,
     onSignal: refuse,
