@@ -51,7 +51,11 @@ export function createGatewayApi(args: Args, host: CliHost): GatewayApi {
 
   async function open(
     path: string,
-    { method, more, timeoutMs }: { readonly method: "GET" | "POST"; readonly more?: object; readonly timeoutMs: number },
+    {
+      method,
+      more,
+      timeoutMs,
+    }: { readonly method: "GET" | "POST"; readonly more?: object; readonly timeoutMs: number },
   ): Promise<GatewayResponse> {
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(new Error("it did not answer in time")), timeoutMs);

@@ -29,7 +29,7 @@ export type {
 } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, reload, stdio, call, check, keys, init, schema, version];
+export const commands: readonly Command[] = [serve, stdio, call, check, reload, keys, init, schema, version];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

@@ -8,6 +8,8 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Its name, as it was given or found. */
   readonly file: string;
+  /** What is in it. */
+  readonly text: string;
   /** The directory it is in, as an absolute path. */
   readonly baseDir: string;
   readonly builtins: BuiltinRegistry;
@@ -28,7 +30,7 @@ export async function loadConfig(named: string | undefined, host: CliHost): Prom
     if (text === undefined) continue;
     const builtins = createBuiltinRegistry();
     const config = parseConfig(text, { env: host.env, builtins, file });
-    return { config, file, baseDir: host.directoryOf(file), builtins };
+    return { config, file, text, baseDir: host.directoryOf(file), builtins };
   }
   const hint = named === undefined ? "; name one with --config FILE" : "";
   throw new HookgateError("ERR_CONFIG", `there is no config file ${candidates.join(" or ")}${hint}`);

@@ -82,13 +82,15 @@ function reloadOnChange(
   file: string,
   { host, log }: { readonly host: CliHost; readonly log: Log },
 ): () => void {
-  const reload =
-    (cause: string): (() => void) =>
-    () => {
-      log.info("reading the config again", { cause });
+  const disposals = [
+    host.onHangup(() => {
+      log.info("reading the config again", { cause: "SIGHUP" });
       void serving.reload();
-    };
-  const disposals = [host.onHangup(reload("SIGHUP")), host.watchFile(file, reload("the file has changed"))];
+    }),
+    host.watchFile(file, () => void serving.reloadChanged()),
+  ];
+  // It may have changed while the hooks came up.
+  void serving.reloadChanged();
   return () => {
     for (const dispose of disposals) dispose();
   };

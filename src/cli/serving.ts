@@ -6,6 +6,7 @@ import {
   createReloadableGateway,
   createReloader,
   type Gateway,
+  type ReloadableGateway,
   type ReloadChange,
   type ReloadPort,
   type RetirableGateway,
@@ -13,10 +14,10 @@ import {
 import type { Log } from "../log.ts";
 import { ReloadableHost } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
-import { loadConfig, type LoadedConfig } from "./load.ts";
+import { loadConfig, type LoadedConfig, readFile } from "./load.ts";
 import { startHooks } from "./start-hooks.ts";
 
-/** Where a gateway listens: what the command line says, or else the config. */
+/** Where a gateway listens by the command line; what it leaves out the config says. */
 export interface ServingAddress {
   readonly hostname?: string | undefined;
   readonly port?: number | undefined;
@@ -37,6 +38,8 @@ export interface Serving extends ReloadPort {
   readonly started: readonly StartedHook[];
   readonly hostname: string;
   readonly port: number;
+  /** Reads the config again unless the file holds what was read last, good or not. */
+  reloadChanged(): Promise<void>;
 }
 
 /**
@@ -46,69 +49,94 @@ export interface Serving extends ReloadPort {
  */
 export async function openServing(loaded: LoadedConfig, options: OpenServingOptions): Promise<Serving> {
   const { host, log, address } = options;
-  const { host: hostname, port } = loaded.config.gateway;
-  const bound = { hostname: address.hostname ?? hostname, port: address.port ?? port };
   const pool = new PortPool();
   const first = await startHooks(loaded, { host, log, pool });
   const hooks = new ReloadableHost(first.manager);
   try {
-    const reloader = createReloader({ apply: (generation) => apply(generation), log });
-    const builder = new GatewayBuilder({ host, log, hooks, reload: reloader, hostname: bound.hostname });
-    let current = first;
-    const gateway = createReloadableGateway(await builder.build(first, loaded.config.gateway));
-
-    const apply = async (generation: number): Promise<ReloadChange> => {
-      const next = await loadConfig(loaded.file, host);
-      assertSameAddress(next.config.gateway, { bound: { hostname, port }, address });
-      const made = await startHooks(next, { host, log, pool, previous: hooks.manager, generation });
-      try {
-        // A required hook that ran before and is down now is down under either configuration.
-        const built = await builder.build(made, next.config.gateway);
-        const change = toChange(current.started, made.started);
-        // From here to the end nothing waits: a call meets the old configuration or the new one.
-        gateway.swap(built);
-        void hooks.swap(made.manager).then(() => log.info("the hooks of before are ended", { generation: generation - 1 }));
-        current = made;
-        return change;
-      } catch (error) {
-        await made.manager.close();
-        throw error;
-      }
+    const { config } = loaded;
+    const hostname = address.hostname ?? config.gateway.host;
+    const generations = new Generations({ ...options, loaded, pool, hooks, hostname });
+    const gateway = await generations.open(first);
+    return {
+      ...generations.reloader,
+      gateway,
+      hooks,
+      started: first.started,
+      hostname,
+      port: address.port ?? config.gateway.port,
+      reloadChanged: () => generations.reloadChanged(),
     };
-    return { gateway, hooks, started: first.started, ...bound, ...reloader };
   } catch (error) {
     await hooks.close();
     throw error;
   }
 }
 
-/** What is the same for the gateways of all generations. */
-interface GatewayParts {
-  readonly host: CliHost;
-  readonly log: Log;
+interface GenerationsOptions extends OpenServingOptions {
+  readonly loaded: LoadedConfig;
+  readonly pool: PortPool;
   readonly hooks: ReloadableHost;
-  readonly reload: ReloadPort;
   readonly hostname: string;
 }
 
-class GatewayBuilder {
-  readonly #parts: GatewayParts;
+/** The configurations of a serving gateway, one after the other. */
+class Generations {
+  readonly reloader: ReloadPort;
+  readonly #options: GenerationsOptions;
   /** One for all: a signed request that was seen before a reload was seen. */
   readonly #replay = createMemoryReplayStore();
+  #gateway: ReloadableGateway | undefined;
+  #started: readonly StartedHook[] = [];
+  #lastText: string | undefined;
 
-  constructor(parts: GatewayParts) {
-    this.#parts = parts;
+  constructor(options: GenerationsOptions) {
+    this.#options = options;
+    this.#lastText = options.loaded.text;
+    this.reloader = createReloader({ apply: (generation) => this.#apply(generation), log: options.log });
   }
 
-  /** @throws {HookgateError} `ERR_CONFIG` when a required hook is not up, or it may not be served on its address */
-  async build({ manager, started }: StartedManager, config: GatewayConfig): Promise<RetirableGateway> {
-    const { host, log, hooks, reload, hostname } = this.#parts;
+  async open(first: StartedManager): Promise<Gateway> {
+    this.#started = first.started;
+    this.#gateway = createReloadableGateway(await this.#build(first, this.#options.loaded.config.gateway));
+    return this.#gateway;
+  }
+
+  async reloadChanged(): Promise<void> {
+    const { host, loaded } = this.#options;
+    const text = await readFile(loaded.file, host).catch(() => undefined);
+    // A file that is gone for a moment is being replaced.
+    if (text !== undefined && text !== this.#lastText) await this.reloader.reload();
+  }
+
+  async #apply(generation: number): Promise<ReloadChange> {
+    const { host, log, loaded, pool, hooks } = this.#options;
+    this.#lastText = await readFile(loaded.file, host);
+    const next = await loadConfig(loaded.file, host);
+    this.#assertSameAddress(next.config.gateway);
+    const made = await startHooks(next, { host, log, pool, previous: hooks.manager, generation });
+    try {
+      const gateway = await this.#build(made, next.config.gateway);
+      const change = toChange(this.#started, made.started);
+      // From here to the end nothing waits: a call meets the old configuration or the new one.
+      this.#gateway?.swap(gateway);
+      const retired = hooks.swap(made.manager);
+      void retired.then(() => log.info("the hooks of before are ended", { generation: generation - 1 }));
+      this.#started = made.started;
+      return change;
+    } catch (error) {
+      await made.manager.close();
+      throw error;
+    }
+  }
+
+  async #build({ manager, started }: StartedManager, config: GatewayConfig): Promise<RetirableGateway> {
+    const { host, log, hooks, hostname } = this.#options;
     assertRequired(started);
     const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
     const gateway = await createGatewayFromConfig(config, {
       host: hooks,
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
-      reload,
+      reload: this.reloader,
       replay: this.#replay,
       fetch: host.fetchKeys,
       crypto: host.ports.crypto,
@@ -119,8 +147,22 @@ class GatewayBuilder {
     gateway.assertBindable(hostname);
     return gateway;
   }
+
+  #assertSameAddress({ host, port }: GatewayConfig): void {
+    const { address, loaded } = this.#options;
+    const first = loaded.config.gateway;
+    const lines: string[] = [];
+    if (address.hostname === undefined && host !== first.host) {
+      lines.push(`gateway.host: another address needs a restart; the gateway listens on "${first.host}"`);
+    }
+    if (address.port === undefined && port !== first.port) {
+      lines.push(`gateway.port: another port needs a restart; the config it was started with says ${first.port}`);
+    }
+    if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
+  }
 }
 
+/** A required hook that ran before and is down now would be down under the old configuration too. */
 function assertRequired(started: readonly StartedHook[]): void {
   const missing = started.filter(({ required, state, kept }) => required && kept !== true && state !== "ready");
   if (missing.length === 0) return;
@@ -128,24 +170,6 @@ function assertRequired(started: readonly StartedHook[]): void {
     ({ name, reason = "it is not up" }) => `required hook "${name}" did not come up: ${reason}`,
   );
   throw new HookgateError("ERR_CONFIG", lines.join("\n"));
-}
-
-interface Addresses {
-  /** What the first config said. */
-  readonly bound: Required<ServingAddress>;
-  /** What the command line says, which counts more. */
-  readonly address: ServingAddress;
-}
-
-function assertSameAddress({ host, port }: GatewayConfig, { bound, address }: Addresses): void {
-  const lines: string[] = [];
-  if (address.hostname === undefined && host !== bound.hostname) {
-    lines.push(`gateway.host: another address needs a restart; the gateway listens on "${bound.hostname ?? ""}"`);
-  }
-  if (address.port === undefined && port !== bound.port) {
-    lines.push(`gateway.port: another port needs a restart; the config it started with says ${bound.port}`);
-  }
-  if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
 }
 
 function toChange(before: readonly StartedHook[], now: readonly StartedHook[]): ReloadChange {

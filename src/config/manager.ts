@@ -225,9 +225,17 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
   };
 }
 
-/** What a running hook is made of. What only says how it is asked is left out: it changes without a new process. */
+/** Keys that say how a hook is asked and not what it is made of: they change without a new process. */
+const PLACE_KEYS: ReadonlySet<string> = new Set<keyof ProcessConfig>([
+  "enabled",
+  "priority",
+  "required",
+  "grants",
+  "respond_requires_approval",
+]);
+
 function partsOf(name: string, entry: ProcessConfig, { gateway }: ConfigFile): unknown {
-  const { enabled: _, priority, required, grants, respond_requires_approval, ...parts } = entry;
+  const parts = Object.fromEntries(Object.entries(entry).filter(([key]) => !PLACE_KEYS.has(key)));
   const signer = entry.transport === "stdio" ? [] : [gateway.id, gateway.signing_key];
   return [name, parts, ...signer];
 }
