@@ -86,6 +86,12 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", as
   for (const each of held) reply(each, { action: "deny_tool", reason: "old" });
 });`;
 
+const both = (label: string): unknown =>
+  config({
+    rewrite: hook({ "hook.before_tool": {} }, { command: ["node", "telling.cjs", label] }),
+    approve: hook({ "hook.approve_tool": {} }, { command: ["node", "telling.cjs", label] }),
+  });
+
 describe("a reload under load", () => {
   test("loses none of 2,000 calls in flight: they are answered by the hooks they began with", async () => {
     const control = createServer();
@@ -128,12 +134,6 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   };
   console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }));
 });`;
-
-  const both = (label: string): unknown =>
-    config({
-      rewrite: hook({ "hook.before_tool": {} }, { command: ["node", "telling.cjs", label] }),
-      approve: hook({ "hook.approve_tool": {} }, { command: ["node", "telling.cjs", label] }),
-    });
 
   test("never mixes two configs in one decision, whatever reload it meets", async () => {
     await serve(both("c1"), { "telling.cjs": TELLING });
@@ -238,7 +238,12 @@ describe("a reload", () => {
     expect((await hookNamed("gate")).pid).toBe(pid);
     await write(config({ gate: denies("mended") }));
     expect((await run(["reload", "--url", url], { cwd: dir })).code).toBe(0);
-    expect((await get("/readyz")).body).toEqual({ status: "ready", generation: 2, hooks: [] });
+    expect((await get("/readyz")).body).toEqual({
+      status: "ready",
+      // The file's change may have been seen before the command.
+      generation: expect.any(Number) as unknown,
+      hooks: [],
+    });
     gateway.signal("SIGTERM");
     expect((await gateway.ended).stderr).toContain("not reloaded: the old configuration stays");
   });
