@@ -3,6 +3,7 @@ import { isHookgateError } from "../errors.ts";
 import { schema, version } from "./about.ts";
 import { parseArgs, UsageError, withHelp } from "./args.ts";
 import { call } from "./call.ts";
+import { test } from "./cases.ts";
 import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
 import { init } from "./init.ts";
@@ -29,7 +30,7 @@ export type {
 } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, stdio, call, check, reload, keys, init, schema, version];
+export const commands: readonly Command[] = [serve, stdio, call, check, reload, test, keys, init, schema, version];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",

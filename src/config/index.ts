@@ -1,3 +1,5 @@
+export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
+export { formatPath, type JsonPath, valueAt } from "./path.ts";
 export type { Environment } from "./interpolate.ts";
 export {
   createManagerFromConfig,
