@@ -13,6 +13,8 @@ import type { CliHost } from "./host.ts";
 import { reload } from "./reload.ts";
 import { serve } from "./serve.ts";
 import { stdio } from "./stdio.ts";
+import { replay } from "./replay.ts";
+import { tail } from "./tail.ts";
 import { createPaint, toLine } from "./text.ts";
 
 export { type Command, EXIT, type Example } from "./command.ts";
@@ -30,7 +32,20 @@ export type {
 } from "./host.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [serve, stdio, call, check, reload, test, keys, init, schema, version];
+export const commands: readonly Command[] = [
+  serve,
+  stdio,
+  call,
+  check,
+  reload,
+  tail,
+  test,
+  replay,
+  keys,
+  init,
+  schema,
+  version,
+];
 
 const ALIASES: Readonly<Record<string, string>> = {
   "--help": "help",
