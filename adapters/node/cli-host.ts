@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import type { CliHost, CliStream, StopSignal, WriteFileOptions } from "../../src/cli/index.ts";
 import { createGuardedFetch } from "./agent-fetch.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
+import { findProgram, inspectFile, versionOf } from "./inspect.ts";
 import { probe } from "./probe.ts";
 import { serveGateway } from "./serve.ts";
 import { serveOnStdio } from "./stdio.ts";
@@ -43,6 +44,9 @@ export async function createNodeCliHost(): Promise<CliHost> {
         for (const signal of SIGNALS) process.off(signal, listener);
       };
     },
+    inspectFile,
+    findProgram,
+    versionOf,
     onHangup(listener) {
       process.on("SIGHUP", listener);
       return () => void process.off("SIGHUP", listener);

@@ -69,6 +69,15 @@ export interface ProbeOptions {
   readonly timeoutMs: number;
 }
 
+/** What is known of a file. */
+export interface FileFacts {
+  readonly isFile: boolean;
+  readonly isReadable: boolean;
+  readonly isExecutable: boolean;
+  /** Whether everyone on this machine may change it. */
+  readonly isWritableByAll: boolean;
+}
+
 /** Options of {@link CliHost.request}. */
 export interface HttpRequestOptions {
   readonly method: "GET" | "POST";
@@ -117,6 +126,12 @@ export interface CliHost {
   serve(gateway: Gateway, options: ServeOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Calls `listener` for each signal instead of ending; the result lets go of it. */
   onSignal(listener: (signal: StopSignal) => void): () => void;
+  /** Looks at a file; undefined when there is none. */
+  inspectFile(path: string): Promise<FileFacts | undefined>;
+  /** Where a program would be found: in PATH, or relative to the directory when it has a slash. */
+  findProgram(name: string, dir: string): Promise<string | undefined>;
+  /** The first line of what a program says to `--version`; undefined when it says nothing. */
+  versionOf(program: string): Promise<string | undefined>;
   /** Calls `listener` for each SIGHUP instead of ending; the result lets go of it. */
   onHangup(listener: () => void): () => void;
   /**

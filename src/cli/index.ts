@@ -4,6 +4,7 @@ import { schema, version } from "./about.ts";
 import { parseArgs, UsageError, withHelp } from "./args.ts";
 import { call } from "./call.ts";
 import { test } from "./cases.ts";
+import { doctor } from "./doctor.ts";
 import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
 import { init } from "./init.ts";
@@ -23,6 +24,7 @@ export type {
   ArgToken,
   CliHost,
   CliStream,
+  FileFacts,
   HttpRequestOptions,
   ProbeOptions,
   ProbeStep,
@@ -37,6 +39,7 @@ export const commands: readonly Command[] = [
   stdio,
   call,
   check,
+  doctor,
   reload,
   tail,
   test,

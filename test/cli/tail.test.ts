@@ -135,6 +135,11 @@ const config = (tools: readonly string[]): unknown => ({
   hooks: { builtins: { deny_tools: { enabled: true, config: { tools, reason: "no" } } } },
 });
 
+const inDir = async (files: object): Promise<string> => {
+  dir = await makeDir({ "same.json": config(["bash"]), "other.json": config(["read"]), ...files });
+  return dir;
+};
+
 describe("hookgate replay", () => {
   const asked = (id: string, tool: string, decided: object): object =>
     record(id, { tool, reason: "", action: "continue", input: { tool, arguments: {} }, ...decided });
@@ -145,11 +150,6 @@ describe("hookgate replay", () => {
     asked("d", "bash", { point: "approve_tool", action: "approved" }),
   ];
   const lines = records.map((each) => `${JSON.stringify(each)}\n`).join("");
-
-  const inDir = async (files: object): Promise<string> => {
-    dir = await makeDir({ "same.json": config(["bash"]), "other.json": config(["read"]), ...files });
-    return dir;
-  };
 
   test("says that nothing differs, and what could not be asked", async () => {
     const cwd = await inDir({ "records.jsonl": lines });
