@@ -15,6 +15,7 @@ import {
   createNodeGatewayClient,
   type CallModel,
   type ExecuteTool,
+  type HookHost,
   isHookgateError,
   type LlmRequest,
   type Message,
@@ -76,10 +77,7 @@ const callScript: CallModel = async ({ messages = [], tools: offered = [] }: Llm
 };
 
 const callModel = OPENAI_BASE_URL === undefined ? callScript : callOpenAi;
-const host = createNodeGatewayClient({
-  url: HOOKGATE_URL,
-  ...(HOOKGATE_TOKEN !== undefined && { token: HOOKGATE_TOKEN }),
-});
+const host = connect();
 const history: Message[] = [];
 
 /** One message of the user: model and tools in turn until the model has nothing more to call. */
@@ -96,6 +94,18 @@ async function answer(turn: Turn): Promise<string> {
     }
   }
   return `I stopped after ${MAX_ROUNDS} rounds.`;
+}
+
+function connect(): HookHost {
+  try {
+    return createNodeGatewayClient({
+      url: HOOKGATE_URL,
+      ...(HOOKGATE_TOKEN !== undefined && { token: HOOKGATE_TOKEN }),
+    });
+  } catch (error) {
+    console.error(`HOOKGATE_URL or HOOKGATE_TOKEN: ${error instanceof Error ? error.message : String(error)}`);
+    return process.exit(1);
+  }
 }
 
 function tool(name: string, description: string, properties: object): ToolDefinition {

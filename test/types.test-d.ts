@@ -39,8 +39,9 @@ import {
   type ToolResult,
 } from "../src/index.ts";
 
-type Handler<K extends keyof Hook> = NonNullable<Hook[K]>;
-type Reply<K extends keyof Hook> = Exclude<Awaited<ReturnType<Handler<K>>>, void | null | undefined>;
+type HandlerName = Exclude<keyof Hook, "lifecycle">;
+type Handler<K extends HandlerName> = NonNullable<Hook[K]>;
+type Reply<K extends HandlerName> = Exclude<Awaited<ReturnType<Handler<K>>>, void | null | undefined>;
 
 // A handler gets its point's payload and a context.
 expectTypeOf<Parameters<Handler<"beforeLlm">>>().toEqualTypeOf<[request: LlmRequest, context: HookContext]>();

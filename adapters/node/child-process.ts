@@ -16,6 +16,11 @@ export interface ChildProcessOptions {
   readonly cwd?: string | undefined;
   /** Variables set on top of this process's own and of `PYTHONUNBUFFERED=1`. @default none */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Whether the command's name or the directory may be a secret, as when they came from the environment: a failure to
+   * start then names neither. @default false
+   */
+  readonly hasSecretName?: boolean | undefined;
 }
 
 /**
@@ -23,16 +28,16 @@ export interface ChildProcessOptions {
  * own, which ends with it, and with this process whichever way that ends, SIGKILL excepted.
  * @throws {RangeError} when the command is empty
  */
-export function createSpawn({ command, cwd, env }: ChildProcessOptions): Spawn {
+export function createSpawn({ command, ...options }: ChildProcessOptions): Spawn {
   const [file, ...args] = command;
   if (file === undefined || file === "") throw new RangeError("command must have at least one word, got none");
-  return () => start(file, args, { cwd, env });
+  return () => start(file, args, options);
 }
 
 function start(
   file: string,
   args: readonly string[],
-  { cwd, env }: Omit<ChildProcessOptions, "command">,
+  { cwd, env, hasSecretName = false }: Omit<ChildProcessOptions, "command">,
 ): SpawnedProcess {
   const child = spawn(file, args, {
     cwd,
@@ -61,7 +66,8 @@ function start(
     });
     // A process that never ran has an `error` and no `exit`. Later errors are of a signal that could not be sent.
     child.on("error", (error) => {
-      if (pid === undefined) resolve({ code: null, signal: null, failure: describeFailure(error, { file, cwd }) });
+      if (pid === undefined)
+        resolve({ code: null, signal: null, failure: describeFailure(error, { file, cwd, hasSecretName }) });
     });
   });
   return {
@@ -80,14 +86,19 @@ function start(
   };
 }
 
-function describeFailure(
-  error: Error,
-  { file, cwd }: { readonly file: string; readonly cwd: string | undefined },
-): string {
-  const code = "code" in error ? error.code : undefined;
+interface FailureSite {
+  readonly file: string;
+  readonly cwd: string | undefined;
+  readonly hasSecretName: boolean;
+}
+
+function describeFailure(error: Error, { file, cwd, hasSecretName }: FailureSite): string {
+  const code = "code" in error ? String(error.code) : undefined;
+  const toName = (name: string): string => (hasSecretName ? "its name is from the environment" : `"${name}"`);
   // The system reports a missing directory as it does a missing command.
-  if (code === "ENOENT" && cwd !== undefined && !existsSync(cwd)) return `ENOENT, directory not found: "${cwd}"`;
-  if (code === "ENOENT") return `ENOENT, command not found: "${file}"`;
-  if (code === "EACCES") return `EACCES, command cannot be executed: "${file}"`;
-  return `${error.message} ("${file}")`;
+  if (code === "ENOENT" && cwd !== undefined && !existsSync(cwd)) return `ENOENT, directory not found: ${toName(cwd)}`;
+  if (code === "ENOENT") return `ENOENT, command not found: ${toName(file)}`;
+  if (code === "EACCES") return `EACCES, command cannot be executed: ${toName(file)}`;
+  // The system's own message names the command.
+  return hasSecretName ? `${code ?? "it failed"}: ${toName(file)}` : `${error.message} ("${file}")`;
 }

@@ -62,6 +62,7 @@ export function createNodeGatewayClient({ connections, ...options }: NodeGateway
     approveTool: (request, call) => client.approveTool(request, call),
     checkTool: (toolCall, call) => client.checkTool(toolCall, call),
     afterTool: (outcome, call) => client.afterTool(outcome, call),
+    run: (context, call) => client.run(context, call),
     emit: (event) => client.emit(event),
     flush: (timeoutMs) => client.flush(timeoutMs),
     async close() {

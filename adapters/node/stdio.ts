@@ -1,4 +1,5 @@
 import process from "node:process";
+import type { StdioServing } from "../../src/cli/index.ts";
 import { serveStdio as serve, type StdioHandle } from "../../src/endpoint/serve-stdio.ts";
 import type { Log, LogFields } from "../../src/log.ts";
 import { createHookHandler } from "../../src/picoclaw/handler.ts";
@@ -26,16 +27,16 @@ export interface ServeStdioOptions {
  * @see docs/protocol.md#over-stdio
  */
 export async function serveStdio(hook: Hook, { name }: ServeStdioOptions = {}): Promise<void> {
-  await serveOnStdio(createHookHandler(hook, { name, log }), log);
+  await serveOnStdio(createHookHandler(hook, { name, log }), log).ended;
   await hook.close?.();
   process.exit(0);
 }
 
 /**
- * Answers a host on this process's stdin and stdout until it ends stdin; when the host is gone without that, the process
- * exits. What is printed with `console` goes to stderr.
+ * Answers a host on this process's stdin and stdout; when the host is gone without having ended stdin, the process exits.
+ * What is printed with `console` goes to stderr.
  */
-export async function serveOnStdio(handle: StdioHandle, hears: Log): Promise<void> {
+export function serveOnStdio(handle: StdioHandle, hears: Log): StdioServing {
   Object.assign(console, { log: print, info: print, debug: print, dir: (item: unknown) => print(item) });
   const parent = process.ppid;
   // Stdin ends with the host, unless the host's own child holds the other end of the pipe.
@@ -43,6 +44,10 @@ export async function serveOnStdio(handle: StdioHandle, hears: Log): Promise<voi
     if (process.ppid !== parent) process.exit(0);
   }, PARENT_CHECK_MS);
   watch.unref();
-  await serve(handle, { readable: toByteSource(process.stdin), writable: toByteSink(process.stdout), log: hears });
-  clearInterval(watch);
+  const { stdin, stdout } = process;
+  const ended = serve(handle, { readable: toByteSource(stdin), writable: toByteSink(stdout), log: hears });
+  return {
+    ended: ended.finally(() => clearInterval(watch)),
+    close: () => void stdin.destroy(),
+  };
 }

@@ -44,6 +44,14 @@ export interface ServeOptions {
   readonly log: Log;
 }
 
+/** Stdin and stdout as they are served. */
+export interface StdioServing {
+  /** Resolves when the input has ended and what it asked is answered. */
+  readonly ended: Promise<void>;
+  /** Lets go of the input, which would otherwise keep the program alive. */
+  close(): void;
+}
+
 /** Options of {@link CliHost.writeFile}. */
 export interface WriteFileOptions {
   /** Whether only its owner may read it, as befits a key. */
@@ -118,8 +126,8 @@ export interface CliHost {
   readExample(name: string): Promise<string>;
   /** Everything on stdin, to its end. */
   readStdin(): Promise<string>;
-  /** Answers whoever writes to stdin, until the input ends. Nothing else may be written to stdout. */
-  serveStdio(handle: StdioHandle, log: Log): Promise<void>;
+  /** Answers whoever writes to stdin. Nothing else may be written to stdout. */
+  serveStdio(handle: StdioHandle, log: Log): StdioServing;
   /** Goes to where a URL leads, step by step, without sending anything. */
   probe(url: string, options: ProbeOptions): Promise<readonly ProbeStep[]>;
   /** Serves a gateway over HTTP. */

@@ -29,6 +29,7 @@ export type {
   ProbeOptions,
   ProbeStep,
   ServeOptions,
+  StdioServing,
   StopSignal,
   WriteFileOptions,
 } from "./host.ts";

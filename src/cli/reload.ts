@@ -18,7 +18,7 @@ export const reload: Command = {
   options: { ...GATEWAY_OPTIONS, json: { help: "Prints the gateway's report as JSON." } },
   maxPositionals: 0,
   examples: [
-    { line: "hookgate reload", help: "the gateway on this machine" },
+    { line: "hookgate reload --url http://127.0.0.1:8787", help: "the gateway on this machine" },
     { line: "hookgate reload --url https://gate.example --token-env HOOKGATE_ADMIN", help: "another one" },
   ],
   exitCodes: {

@@ -1,4 +1,5 @@
 import type { StartedHook } from "../config/index.ts";
+import { assertBindable, hasAuth } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -54,6 +55,9 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   const log = createTextLog(host, readLogLevel(args, "info"));
   const address = { hostname: args.get("host"), port: readPort(args.get("port")) };
   const loaded = await loadConfig(args.get("config"), host);
+  const { gateway: gatewayConfig } = loaded.config;
+  // Before any hook is started: what is refused anyway should not have run a program.
+  assertBindable(address.hostname ?? gatewayConfig.host, { hasAuth: hasAuth(gatewayConfig) });
   const stop = listenForStop(host);
   try {
     const serving = await openServing(loaded, { host, log, address });

@@ -69,9 +69,10 @@ async function runStdio(args: Args, host: CliHost): Promise<number> {
   });
   try {
     // A rejection ends it at once; coming up does not.
-    await Promise.race([served, started.then(() => served)]);
+    await Promise.race([served.ended, started.then(() => served.ended)]);
     return EXIT.ok;
   } finally {
+    served.close();
     stop();
     await starting.then(leave, () => undefined);
   }

@@ -1,5 +1,6 @@
 import { HookgateError, isHookCallError, type NoVerdictKind } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
+import { encodeContext, isActionOf, RUN_METHOD } from "../jcli/codec.ts";
 import {
   encodePayload,
   INTERCEPTORS,
@@ -13,8 +14,10 @@ import type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
   HostEvent,
   HostPayload,
+  LifecycleOutcome,
   LlmRequest,
   LlmRequestDecision,
   LlmResponse,
@@ -34,6 +37,7 @@ import {
   parseApprovalDecision,
   parseCheckDecision,
   parseFlowDecision,
+  parseLifecycleOutcome,
   parseToolDecision,
   type Sent,
 } from "./decision.ts";
@@ -65,7 +69,8 @@ interface Ask<T> {
   readonly method: string;
   /** The point whose hooks were not asked when there is no answer. */
   readonly point: string;
-  readonly payload: Origin;
+  /** As JSON text. */
+  readonly params: () => string;
   readonly timeoutMs: number;
   readonly options: HostCallOptions | undefined;
   readonly parse: (reply: unknown) => T;
@@ -84,6 +89,7 @@ class GatewayClient implements HookHost {
   readonly #events: EventSender;
   readonly #interceptorMs: number;
   readonly #approvalMs: number;
+  readonly #lifecycleMs: number;
   readonly #interceptors: "continue" | "abort_turn";
   readonly #log: Log;
   readonly #now: () => number;
@@ -108,8 +114,9 @@ class GatewayClient implements HookHost {
     const url = parseGatewayUrl(options.url, { allowInsecure: options.allowInsecure === true });
     const maxReplyBytes = toPositive("maxReplyBytes", options.maxReplyBytes, 16 * 1024 * 1024);
     const eventMs = toPositive("timeouts.eventMs", timeouts.eventMs, 5000);
-    this.#interceptorMs = toPositive("timeouts.interceptorMs", timeouts.interceptorMs, 16_000);
+    this.#interceptorMs = toPositive("timeouts.interceptorMs", timeouts.interceptorMs, 47_000);
     this.#approvalMs = toPositive("timeouts.approvalMs", timeouts.approvalMs, 181_000);
+    this.#lifecycleMs = toPositive("timeouts.lifecycleMs", timeouts.lifecycleMs, 31_000);
     this.#interceptors = interceptors;
     const signing = options.signing === undefined ? undefined : new ClientSigning(options.signing, url);
     this.#caller = new GatewayCaller({ url, token, signing, fetch, maxReplyBytes });
@@ -152,7 +159,7 @@ class GatewayClient implements HookHost {
       point: "approve_tool",
       policy: "deny",
       options,
-      payload: toToolApproval(request),
+      params: () => encodePayload(toToolApproval(request)),
       timeoutMs: this.#approvalMs,
       parse: parseApprovalDecision,
       onNoVerdict: ({ trace, how }) => ({ approved: false, reason: toDenial(how), trace }),
@@ -164,7 +171,7 @@ class GatewayClient implements HookHost {
     const isAborting = this.#interceptors === "abort_turn";
     return this.#ask<ToolCheckDecision>({
       method: "hook.check_tool",
-      payload,
+      params: () => encodePayload(payload),
       options,
       // Without an answer nobody has approved, whatever the interceptors' policy lets pass.
       point: isAborting ? "before_tool" : "approve_tool",
@@ -186,6 +193,20 @@ class GatewayClient implements HookHost {
         action: isAborting ? "abort_turn" : "continue",
         reason: isAborting ? toAbortion(how) : toDenial(how),
       }),
+    });
+  }
+
+  run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    const isStopping = this.#interceptors === "abort_turn" && isActionOf(context.event, "stop");
+    return this.#ask<LifecycleOutcome>({
+      method: RUN_METHOD,
+      point: context.event,
+      params: () => encodeContext(withoutCwd(context)),
+      policy: isStopping ? "abort_turn" : "continue",
+      options,
+      timeoutMs: this.#lifecycleMs,
+      parse: parseLifecycleOutcome,
+      onNoVerdict: ({ trace }) => ({ result: isStopping ? { action: "stop" } : {}, halted: isStopping, trace }),
     });
   }
 
@@ -223,7 +244,7 @@ class GatewayClient implements HookHost {
     return this.#ask<T | FlowDecision<P>>({
       method: `hook.${spec.point}`,
       point: spec.point,
-      payload,
+      params: () => encodePayload(payload),
       policy,
       options,
       timeoutMs: this.#interceptorMs,
@@ -238,13 +259,12 @@ class GatewayClient implements HookHost {
     });
   }
 
-  async #ask<T>({ method, point, payload, timeoutMs, options, parse, onNoVerdict, policy }: Ask<T>): Promise<T> {
+  async #ask<T>({ method, point, params, timeoutMs, options, parse, onNoVerdict, policy }: Ask<T>): Promise<T> {
     if (this.#isClosed) throw new HookgateError("ERR_CLOSED", "the gateway client is closed");
     const startedAtMs = this.#now();
     try {
-      const params = encodePayload(payload);
       const limitMs = Math.max(1, Math.min(timeoutMs, options?.timeoutMs ?? timeoutMs));
-      return parse(await this.#caller.call({ method, params, timeoutMs: limitMs, signal: options?.signal }));
+      return parse(await this.#caller.call({ method, params: params(), timeoutMs: limitMs, signal: options?.signal }));
     } catch (error) {
       if (!isHookCallError(error)) throw error;
       const { kind } = error;
@@ -269,6 +289,12 @@ interface NoVerdictFields {
 }
 
 const globalFetch: GatewayFetch = (url, request) => fetch(url, request);
+
+/** The gateway has a directory of its own. */
+function withoutCwd(given: HostContext): HostContext {
+  const { cwd: _, ...context } = given;
+  return context;
+}
 
 function toDenial(how: Failure["how"]): string {
   return `tool approval hook "gateway" ${how}`;

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { HookCallError, type NoVerdictKind } from "../errors.ts";
 import { fieldSchemas, type INTERCEPTORS, toolResultSchema } from "../picoclaw/codec.ts";
+import { parseResult } from "../jcli/codec.ts";
+import type { LifecycleOutcome } from "../jcli/index.ts";
 import type { ApprovalDecision, Open, Origin, ToolResult, Trace } from "../picoclaw/index.ts";
 
 /** The deepest nesting of a reply; the platform's own JSON writer recurses. */
@@ -30,7 +32,9 @@ const traceSchema = z.looseObject({
 
 const payload = z.looseObject({}).exactOptional();
 
-const base = { reason: z.string().default(""), trace: traceSchema, request: payload, response: payload };
+const said = { system_message: z.string().exactOptional(), retry_feedback: z.string().exactOptional() };
+
+const base = { ...said, reason: z.string().default(""), trace: traceSchema, request: payload, response: payload };
 
 const flowSchema = z.looseObject({
   ...base,
@@ -63,6 +67,8 @@ interface Common<P extends Origin> {
   readonly changed: boolean;
   readonly trace: Trace;
   readonly payload: P;
+  readonly system_message?: string;
+  readonly retry_feedback?: string;
 }
 
 /** The decision at a point without tools' actions. */
@@ -83,7 +89,7 @@ export interface ToolDecision<P extends Origin> extends Common<P> {
 export function parseFlowDecision<P extends Origin>(reply: unknown, sent: Sent<P>): FlowDecision<P> {
   const { action, reason, trace, ...rest } = parse(flowSchema, reply);
   const changed = rest[keyOf(sent)];
-  return { action: action === "modify" ? "continue" : action, reason, trace, ...apply(changed, sent) };
+  return { action: action === "modify" ? "continue" : action, reason, trace, ...toSaid(rest), ...apply(changed, sent) };
 }
 
 /**
@@ -91,12 +97,33 @@ export function parseFlowDecision<P extends Origin>(reply: unknown, sent: Sent<P
  * @throws {HookCallError} `bad_result` when it is not one
  */
 export function parseToolDecision<P extends Origin>(reply: unknown, sent: Sent<P>): ToolDecision<P> {
-  const { action, reason, trace, call, result } = parse(toolSchema, reply);
+  const { action, reason, trace, call, result, ...rest } = parse(toolSchema, reply);
   if (action !== "respond") {
-    return { action: action === "modify" ? "continue" : action, reason, trace, ...apply(call, sent) };
+    return { action: action === "modify" ? "continue" : action, reason, trace, ...toSaid(rest), ...apply(call, sent) };
   }
   // A responder's call always comes along, changed or not.
   return { action, reason, trace, result: required(result), ...apply(call, sent, isDifferent(call, sent)) };
+}
+
+function toSaid({ system_message, retry_feedback }: Pick<FlowDecision<Origin>, "system_message" | "retry_feedback">): {
+  readonly system_message?: string;
+  readonly retry_feedback?: string;
+} {
+  return {
+    ...(system_message !== undefined && { system_message }),
+    ...(retry_feedback !== undefined && { retry_feedback }),
+  };
+}
+
+const outcomeSchema = z.looseObject({ halted: z.boolean().default(false), trace: traceSchema });
+
+/**
+ * Reads what an event's hooks came to.
+ * @throws {HookCallError} `bad_result` or `unsupported_action` when it is not one
+ */
+export function parseLifecycleOutcome(reply: unknown): LifecycleOutcome {
+  const { halted, trace, ...fields } = parse(outcomeSchema, reply);
+  return { result: parseResult(fields), halted, trace };
 }
 
 /**

@@ -6,13 +6,16 @@ import type { GatewayClientSigning } from "./signing.ts";
  * How long to wait for the gateway, in milliseconds. The gateway itself cuts every hook at its own deadline (5 s for an
  * interceptor, 60 s for an approver) and then answers, so these only end a call that the gateway leaves hanging. They
  * must be longer than a whole chain can take, or a verdict on its way is lost: the defaults have room for three hooks
- * that each use up their deadline, and a second for the way. Raise them with the gateway's own.
+ * that each use up their deadline, for the 30 s that the YAML hooks of an event may take
+ * together, and a second for the way. Raise them with the gateway's own.
  */
 export interface GatewayClientTimeouts {
-  /** One call at an interceptor point. @default 16000 */
+  /** One call at an interceptor point. @default 47000 */
   readonly interceptorMs?: number | undefined;
   /** One call of `approveTool`; `checkTool` may take this and `interceptorMs`. @default 181000 */
   readonly approvalMs?: number | undefined;
+  /** One call of `run`. @default 31000 */
+  readonly lifecycleMs?: number | undefined;
   /** Handing over one batch of events. @default 5000 */
   readonly eventMs?: number | undefined;
 }

@@ -1,6 +1,7 @@
 export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
 export { formatPath, type JsonPath, valueAt } from "./path.ts";
 export type { Environment } from "./interpolate.ts";
+export { createLifecycleHttp, type LifecycleHttpOptions } from "./lifecycle-http.ts";
 export {
   createManagerFromConfig,
   type ManagerFromConfigOptions,

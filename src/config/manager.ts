@@ -14,12 +14,16 @@ import {
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
+import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import { type PortLease, PortPool } from "./port-pool.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
 import type { BuiltinConfig, ConfigFile } from "./schema.ts";
+
+/** A config, and where it is known which of its strings hold a value of the environment. */
+type LoadedConfig = ConfigFile & Partial<Pick<Config, "fromEnvironment">>;
 
 /** Options of {@link createManagerFromConfig}. */
 export interface ManagerFromConfigOptions extends HookPorts {
@@ -87,21 +91,26 @@ interface Loaded {
  *   refuses its config; no process has been started then
  */
 export async function createManagerFromConfig(
-  config: ConfigFile,
+  config: LoadedConfig,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
   assertReachable(config, options);
   const { defaults } = config.hooks;
-  const { log, now } = options;
+  const { log, now, platform } = options;
   const timeouts = {
     observerMs: defaults.observer_timeout_ms ?? 0,
     interceptorMs: defaults.interceptor_timeout_ms ?? 0,
     approvalMs: defaults.approval_timeout_ms ?? 0,
   };
   const loaded = await loadHooks(config, options);
-  const { generation } = options;
-  const currentRequest = options.platform?.currentRequest;
-  const manager = new HookManager({ timeouts, log, now, currentRequest, generation });
+  const manager = new HookManager({
+    timeouts,
+    log,
+    now,
+    currentRequest: platform?.currentRequest,
+    waitUntil: platform?.waitUntil,
+    generation: options.generation,
+  });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));
   const order = manager.hooks().map(({ name }) => name);
@@ -160,7 +169,7 @@ function loadable<E extends { readonly enabled: boolean }>(
 }
 
 /** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
-async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
+async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
@@ -182,7 +191,7 @@ async function loadHooks(config: ConfigFile, options: ManagerFromConfigOptions):
 }
 
 interface LoadOptions extends ManagerFromConfigOptions {
-  readonly config: ConfigFile;
+  readonly config: LoadedConfig;
   readonly pool: PortPool;
 }
 
@@ -262,11 +271,14 @@ async function openTransport(name: string, entry: ProcessConfig, options: LoadOp
 function openStdio(
   name: string,
   { command, dir, env, intercept, observe, dialect, max_message_bytes: maxMessageBytes }: StdioConfig,
-  { spawn, log, now, baseDir = "." }: ManagerFromConfigOptions & { readonly spawn: CreateSpawn },
+  { spawn, log, now, baseDir = ".", config }: LoadOptions & { readonly spawn: CreateSpawn },
 ): Transport {
+  const hasSecretName = [["command", 0], ["dir"]].some(
+    (at) => config.fromEnvironment?.has(formatPath(["hooks", "processes", name, ...at])) === true,
+  );
   return createStdioTransport({
     name,
-    spawn: spawn({ command, env, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
+    spawn: spawn({ command, env, hasSecretName, ...(dir === "" ? {} : { cwd: resolveDir(baseDir, dir) }) }),
     greeting: createGreeting({ name, points: new Set(intercept), observes: observe.length > 0, dialect }),
     log,
     now,

@@ -20,6 +20,8 @@ export interface ParseConfigOptions {
 export interface Config extends ConfigFile {
   /** What a person should know about how the file was read, one sentence each. */
   readonly notes: readonly string[];
+  /** The paths of the strings that hold a value of the environment, such as `hooks.processes.gate.command[0]`. */
+  readonly fromEnvironment: ReadonlySet<string>;
 }
 
 /**
@@ -44,7 +46,7 @@ export function parseConfig(text: string, { env, builtins, file }: ParseConfigOp
   const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));
   const problems = [...toDuplicates(document), ...toProblems([...findings, ...filled.findings, ...others], document)];
   if (data === undefined || problems.length > 0) throw new ConfigError(problems.toSorted(byPlace), file);
-  return { ...data, notes };
+  return { ...data, notes, fromEnvironment: filled.fromEnvironment };
 }
 
 const SIGNING_KEY = "HOOKGATE_SIGNING_KEY";

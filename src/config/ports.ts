@@ -13,6 +13,8 @@ export interface HookCommand {
   readonly cwd?: string;
   /** Variables on top of the host's own. */
   readonly env: Readonly<Record<string, string>>;
+  /** Whether the program's name or the directory came from the environment: no message may say them. */
+  readonly hasSecretName: boolean;
 }
 
 /** Makes the function that starts a hook's process; the host injects it. */

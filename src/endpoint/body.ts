@@ -4,7 +4,6 @@
  * @throws when the body ends early
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return undefined;
   const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];
   let byteLength = 0;

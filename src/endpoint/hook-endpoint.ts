@@ -118,6 +118,8 @@ class EndpointServer {
 
   async #read(request: Request, context: RequestContext): Promise<Uint8Array> {
     const max = this.#maxBodyBytes;
+    // Not waited for: the sender itself says that it is too long.
+    if (Number(request.headers.get("content-length") ?? 0) > max) throw new VerificationError("body_too_large");
     let body: Uint8Array | undefined;
     try {
       body = await (context.readBody?.(max) ?? readBody(request, max));

@@ -50,6 +50,11 @@ interface Own {
   readonly keys: readonly SigningKey[];
 }
 
+/** Whether a config names any way by which hosts prove who they are. */
+export function hasAuth({ auth: { tokens, jwt, signatures } }: Pick<GatewayConfig, "auth">): boolean {
+  return tokens.length + jwt.length + signatures.length > 0;
+}
+
 /**
  * Makes the ways a config lets hosts in: tokens, JWTs, signatures.
  * @returns undefined when it names none, so that only this machine may call
@@ -60,7 +65,7 @@ export async function createGatewayAuth(
   options: CreateGatewayAuthOptions = {},
 ): Promise<GatewayAuth | undefined> {
   const { tokens, jwt, signatures } = auth;
-  if (tokens.length + jwt.length + signatures.length === 0) return undefined;
+  if (!hasAuth({ auth })) return undefined;
   const { log = silentLog, digest } = options;
   const own: Own = { id, keys: await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto) };
   const replay = options.replay ?? createMemoryReplayStore({ now: options.epochNow });

@@ -144,6 +144,9 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
   };
 }
 
+/** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
+const READERS_PER_CALL = 4;
+
 class GatewayServer {
   readonly hasAuth: boolean;
   readonly hasOrigins: boolean;
@@ -154,6 +157,7 @@ class GatewayServer {
   readonly #rpc: RpcServer;
   readonly #maxBodyBytes: number;
   readonly #inFlight: InFlight;
+  readonly #reading: InFlight;
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
   readonly #reload: ReloadPort | undefined;
@@ -184,7 +188,9 @@ class GatewayServer {
     this.#guard = new OriginGuard({ hasAuth: this.hasAuth, allowedOrigins: parseOrigins(allowedOrigins) });
     this.hasOrigins = allowedOrigins.length > 0;
     this.#maxBodyBytes = toLimit("maxBodyBytes", limits.maxBodyBytes, 8 * 1024 * 1024);
-    this.#inFlight = new InFlight(toLimit("maxConcurrency", limits.maxConcurrency, 256));
+    const maxConcurrency = toLimit("maxConcurrency", limits.maxConcurrency, 256);
+    this.#inFlight = new InFlight(maxConcurrency);
+    this.#reading = new InFlight(maxConcurrency * READERS_PER_CALL);
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
@@ -211,12 +217,9 @@ class GatewayServer {
     if (retryAfterMs > 0) {
       return this.#refuse({ code: "ERR_RATE_LIMITED", message: "too many calls with this token", retryAfterMs });
     }
-    if (!this.#inFlight.enter()) return this.#refuse(overloaded("too many calls are under way"));
+    const text = await this.#receive(body);
+    if (typeof text !== "string") return text;
     try {
-      const bytes = await body.bytes();
-      if (!(bytes instanceof Uint8Array)) return this.#refuse(bytes);
-      const text = decodeUtf8(bytes);
-      if (text === undefined) return this.#refuse({ code: "ERR_PARSE", message: "the body is not UTF-8" });
       const rate = this.#rate;
       const onExtraCalls = rate && ((count: number): void => rate.charge(name, count));
       const answer = await this.#rpc.answer(text, {
@@ -230,6 +233,25 @@ class GatewayServer {
       return isVerificationError(error) ? this.#refuse(refusedCredentials(error)) : this.failed(error);
     } finally {
       this.#inFlight.leave();
+    }
+  }
+
+  /**
+   * Receives a body, outside the bound on calls: one that comes slowly holds up nobody who has sent theirs. With the
+   * text in hand the call is under way.
+   */
+  async #receive(body: RequestBody): Promise<string | Response> {
+    if (!this.#reading.enter()) return this.#refuse(overloaded("too many requests are being received"));
+    try {
+      const bytes = await body.bytes();
+      if (!(bytes instanceof Uint8Array)) return this.#refuse(bytes);
+      const text = decodeUtf8(bytes);
+      if (text === undefined) return this.#refuse({ code: "ERR_PARSE", message: "the body is not UTF-8" });
+      return this.#inFlight.enter() ? text : this.#refuse(overloaded("too many calls are under way"));
+    } catch (error) {
+      return this.failed(error);
+    } finally {
+      this.#reading.leave();
     }
   }
 
@@ -296,7 +318,8 @@ class GatewayServer {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     const startedAtMs = performance.now();
-    const isIdle = await this.#inFlight.idle(timeoutMs);
+    const hasReceived = await this.#reading.idle(timeoutMs);
+    const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));
     if (!isIdle) this.#log.warn("calls were still under way when draining ended", { timeout_ms: timeoutMs });
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }

@@ -4,6 +4,7 @@ export {
   type CreateGatewayAuthOptions,
   createGatewayFromConfig,
   type GatewayFromConfigOptions,
+  hasAuth,
 } from "./from-config.ts";
 export {
   createGateway,
@@ -13,7 +14,7 @@ export {
   type GatewayOptions,
   type RetirableGateway,
 } from "./gateway.ts";
-export { isLoopback, type PeerInfo } from "./origin.ts";
+export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export { createMemoryReplayStore } from "../signing/replay.ts";
 export type { GatewayHook } from "./pages.ts";
 export {

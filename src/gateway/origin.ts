@@ -28,7 +28,7 @@ export function assertBindable(hostname: string, { hasAuth }: { readonly hasAuth
   if (hasAuth || isLoopback(hostname)) return;
   throw new HookgateError(
     "ERR_CONFIG",
-    `refusing to listen on "${hostname}" without authentication: configure auth.tokens, or listen on 127.0.0.1`,
+    `refusing to listen on "${hostname}" without authentication: configure gateway.auth.tokens, or listen on 127.0.0.1`,
   );
 }
 

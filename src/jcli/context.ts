@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Encode, exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
 import { HookCallError, HookgateError } from "../errors.ts";
 import { nearestName } from "../nearest.ts";
@@ -127,7 +127,7 @@ export function toHookContext(given: HostContext, cwd: string): HookContext {
  * Encodes a context as hooks read it.
  * @throws {HookCallError} `unencodable` when JSON cannot hold it
  */
-export const encodeContext: Encode<HookContext> = (context) => {
+export const encodeContext: Encode<HostContext> = (context) => {
   try {
     return JSON.stringify(context);
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonObject, MAX_TIMEOUT_MS } from "../chain/index.ts";
 import { nearestName } from "../nearest.ts";
 import type { LifecycleEvent } from "./event.ts";
@@ -6,7 +6,7 @@ import { type HookFilter, impossibleField } from "./filter.ts";
 import { PLACEHOLDERS, unknownPlaceholders } from "./template.ts";
 
 /** How a hook of a file or a session is called. */
-export type HookType = "bash" | "llm";
+export type HookType = "bash" | "llm" | "http";
 
 /** What follows when a hook has failed in every attempt: go on without it, or end the chain with `stop`. */
 export type OnError = "skip" | "abort";
@@ -36,8 +36,16 @@ export interface LlmDefinition extends Definition {
   readonly model?: string;
 }
 
+/** A hook behind a URL, which is sent the context and answers with the result. */
+export interface HttpDefinition extends Definition {
+  readonly type: "http";
+  readonly url: string;
+  /** `headers`, and how its calls and replies are signed: as the file has it, for whoever connects to read. */
+  readonly connection: Readonly<Record<string, unknown>>;
+}
+
 /** A hook of a file or a session, checked, with its defaults filled in. */
-export type HookDefinition = BashDefinition | LlmDefinition;
+export type HookDefinition = BashDefinition | LlmDefinition | HttpDefinition;
 
 /** Something about a definition that a person should know; an error makes it unusable. */
 export interface DefinitionFinding {
@@ -60,20 +68,29 @@ export interface CheckedDefinition {
   readonly findings: readonly DefinitionFinding[];
 }
 
+/**
+ * Checks what only whoever connects can: the `url` of a hook of type http, its headers and its keys. It is given the
+ * fields of the definition that are its own.
+ */
+export type CheckHttp = (fields: Readonly<Record<string, unknown>>) => readonly DefinitionFinding[];
+
 /** Options of {@link checkDefinition}. */
 export interface CheckDefinitionOptions {
   readonly event: LifecycleEvent;
   /** The types that can run here. */
   readonly types: readonly HookType[];
+  /** @default the URL has to be there, and nothing more is known of it */
+  readonly checkHttp?: CheckHttp | undefined;
 }
 
 /** Deadline of one attempt when a definition says none, in milliseconds. */
-const DEFAULT_TIMEOUT_MS: Readonly<Record<HookType, number>> = { bash: 10_000, llm: 30_000 };
-const DEFAULT_RETRY_COUNT: Readonly<Record<HookType, number>> = { bash: 0, llm: 1 };
+const DEFAULT_TIMEOUT_MS: Readonly<Record<HookType, number>> = { bash: 10_000, llm: 30_000, http: 10_000 };
+const DEFAULT_RETRY_COUNT: Readonly<Record<HookType, number>> = { bash: 0, llm: 1, http: 0 };
 const MAX_RETRY_COUNT = 100;
 const MS_PER_SECOND = 1000;
 
-const HOOK_TYPES = ["bash", "llm"] as const;
+/** Every type, in the order in which they are listed. */
+export const HOOK_TYPES: readonly ["bash", "llm", "http"] = ["bash", "llm", "http"];
 const text = z.string().exactOptional();
 
 const filterSchema = z.object({ tool_name: text, tool_matcher: text, model_prefix: text });
@@ -83,6 +100,7 @@ const definitionSchema = z.object({
   command: text,
   prompt: text,
   model: text,
+  url: text,
   timeout: z
     .number()
     .positive()
@@ -93,25 +111,52 @@ const definitionSchema = z.object({
   filter: filterSchema.exactOptional(),
 });
 
-const FIELDS: readonly string[] = Object.keys(definitionSchema.shape);
+/** What a hook of type http has beside its URL; see the config of hooks over HTTP. */
+const CONNECTION_FIELDS: readonly string[] = [
+  "headers",
+  "endpoint",
+  "scheme",
+  "alg",
+  "secret",
+  "reply_key",
+  "reply_jwks",
+  "require_signed_reply",
+  "unsigned",
+  "max_message_bytes",
+  "allow_private",
+  "allow_insecure",
+];
+
+const FIELDS: readonly string[] = [...Object.keys(definitionSchema.shape), ...CONNECTION_FIELDS];
 const FILTER_FIELDS: readonly string[] = Object.keys(filterSchema.shape);
 
-/** Which fields only one type reads. */
-const OWN_FIELDS: Readonly<Record<HookType, readonly string[]>> = { bash: ["command"], llm: ["prompt", "model"] };
+/** Which fields only one type reads; the first is needed. */
+const OWN_FIELDS: Readonly<Record<HookType, readonly [string, ...string[]]>> = {
+  bash: ["command"],
+  llm: ["prompt", "model"],
+  http: ["url", ...CONNECTION_FIELDS],
+};
 
 /** Checks a definition as a file or a session gives it: everything that is wrong at once, and the defaults filled in. */
-export function checkDefinition(given: unknown, { event, types }: CheckDefinitionOptions): CheckedDefinition {
+export function checkDefinition(
+  given: unknown,
+  { event, types, checkHttp }: CheckDefinitionOptions,
+): CheckedDefinition {
   if (!isJsonObject(given)) return { findings: [error({ message: `expected a hook, got ${nounOf(given)}` })] };
   const fields = withoutNull(given);
   const { data, error: fault } = definitionSchema.safeParse(fields);
   const shape = fault?.issues.map((issue) => toFinding(issue, fields)) ?? [];
-  const findings = [...shape, ...checkMeaning(fields, types), ...unknownFields(fields)];
+  const findings: DefinitionFinding[] = [...shape, ...checkMeaning(fields, types), ...unknownFields(fields)];
+  if (fields["type"] === "http" && checkHttp !== undefined) findings.push(...checkHttp(pick(fields, OWN_FIELDS.http)));
   if (data === undefined || findings.some(({ severity }) => severity === "error")) return { findings };
-  const definition = toDefinition(data);
+  const definition = toDefinition(data, pick(fields, CONNECTION_FIELDS));
   return { definition, findings: [...findings, ...checkUse(definition, event)] };
 }
 
-function toDefinition({ type, command = "", prompt = "", ...given }: z.infer<typeof definitionSchema>): HookDefinition {
+function toDefinition(
+  { type, command = "", prompt = "", url = "", ...given }: z.infer<typeof definitionSchema>,
+  connection: JsonObject,
+): HookDefinition {
   const { model, timeout, retry = DEFAULT_RETRY_COUNT[type], on_error: onError = "skip", filter = {} } = given;
   const base = {
     timeoutMs: timeout === undefined ? DEFAULT_TIMEOUT_MS[type] : timeout * MS_PER_SECOND,
@@ -120,36 +165,48 @@ function toDefinition({ type, command = "", prompt = "", ...given }: z.infer<typ
     ...(Object.keys(filter).length === 0 ? {} : { filter }),
   } as const;
   if (type === "bash") return { type, command, ...base };
+  if (type === "http") return { type, url, connection, ...base };
   return { type, prompt, ...(model === undefined ? {} : { model }), ...base };
 }
 
 /** A definition as a file would have it; {@link checkDefinition} reads it back. */
 export function fromDefinition(definition: HookDefinition): Readonly<Record<string, unknown>> {
   const { timeoutMs, retryCount, onError, ...rest } = definition;
-  return { ...rest, timeout: timeoutMs / MS_PER_SECOND, retry: retryCount, on_error: onError };
+  const { connection, ...own } = rest.type === "http" ? rest : { ...rest, connection: {} };
+  return { ...own, ...connection, timeout: timeoutMs / MS_PER_SECOND, retry: retryCount, on_error: onError };
 }
 
 /** What a shape alone does not say. */
 function checkMeaning(fields: JsonObject, types: readonly HookType[]): readonly DefinitionFinding[] {
-  const type = fields["type"] ?? "bash";
-  if (type !== "bash" && type !== "llm") return [];
+  const type = HOOK_TYPES.find((name) => name === (fields["type"] ?? "bash"));
+  if (type === undefined) return [];
   const findings: DefinitionFinding[] = [];
   if (!types.includes(type)) findings.push(error({ field: "type", message: `${type} hooks cannot run here` }));
-  const needed = type === "bash" ? "command" : "prompt";
+  const [needed] = OWN_FIELDS[type];
   const value = fields[needed];
   if (value === undefined) {
-    const isUntyped = fields["type"] === undefined && fields["prompt"] !== undefined;
-    const message = isUntyped ? 'a hook with a prompt needs "type: llm"' : `missing: a hook of type ${type} needs it`;
-    findings.push(error({ field: isUntyped ? "type" : needed, message }));
+    findings.push(toMissing(type, fields));
   } else if (typeof value === "string" && value.trim() === "") {
     findings.push(error({ field: needed, message: "must not be empty" }));
   }
-  const other = type === "bash" ? "llm" : "bash";
-  for (const field of OWN_FIELDS[other]) {
+  for (const field of HOOK_TYPES.flatMap((other) => (other === type ? [] : OWN_FIELDS[other]))) {
     if (fields[field] === undefined || findings.some((finding) => finding.field === "type")) continue;
     findings.push({ severity: "warning", field, message: `not read: the hook is of type ${type}` });
   }
   return findings;
+}
+
+function toMissing(type: HookType, fields: JsonObject): DefinitionFinding {
+  const meantType = (["llm", "http"] as const).find((other) => fields[OWN_FIELDS[other][0]] !== undefined);
+  if (fields["type"] !== undefined || meantType === undefined) {
+    return error({ field: OWN_FIELDS[type][0], message: `missing: a hook of type ${type} needs it` });
+  }
+  const message = `a hook with a ${OWN_FIELDS[meantType][0]} needs "type: ${meantType}"`;
+  return error({ field: "type", message });
+}
+
+function pick(fields: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]));
 }
 
 /** What is well formed and still can never work as it was meant. */

@@ -11,7 +11,13 @@ import {
   type YAMLMap,
 } from "yaml";
 import { nearestName } from "../nearest.ts";
-import { checkDefinition, type DefinitionFinding, type HookDefinition, type HookType } from "./definition.ts";
+import {
+  checkDefinition,
+  type CheckHttp,
+  type DefinitionFinding,
+  type HookDefinition,
+  type HookType,
+} from "./definition.ts";
 import { isLifecycleEvent, LIFECYCLE_EVENTS, type LifecycleEvent } from "./event.ts";
 import type { HookFileProblem } from "./problem.ts";
 
@@ -40,22 +46,25 @@ export interface HookFile {
 export interface ReadHookFileOptions {
   /** The types that can run here; a hook of another one is a problem. @default bash and llm */
   readonly types?: readonly HookType[];
+  /** Checks the hooks of type http. @default only their form is checked */
+  readonly checkHttp?: CheckHttp | undefined;
 }
 
 /**
  * Reads a `hooks.yaml`: a map from events to lists of hooks. It never throws: what is wrong is a problem with its place,
  * the entry it is in is left out, and all others can be used.
  */
-export function readHookFile(text: string, { types = ["bash", "llm"] }: ReadHookFileOptions = {}): HookFile {
+export function readHookFile(text: string, options: ReadHookFileOptions = {}): HookFile {
   if (text.length > MAX_FILE_CHARS) {
     const message = `the file is longer than ${MAX_FILE_CHARS} characters and is not read`;
     return { hooks: [], problems: [{ severity: "error", path: "$", message }] };
   }
-  return new HookFileReader(text, types).read();
+  return new HookFileReader(text, options).read();
 }
 
 class HookFileReader {
   readonly #types: readonly HookType[];
+  readonly #checkHttp: CheckHttp | undefined;
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
   readonly #hooks: FileHook[] = [];
@@ -63,8 +72,9 @@ class HookFileReader {
   /** How many entries each event has so far: it may be there twice. */
   readonly #counts = new Map<string, number>();
 
-  constructor(text: string, types: readonly HookType[]) {
+  constructor(text: string, { types = ["bash", "llm"], checkHttp }: ReadHookFileOptions) {
     this.#types = types;
+    this.#checkHttp = checkHttp;
     this.#document = parseDocument(text, {
       lineCounter: this.#lines,
       prettyErrors: false,
@@ -136,7 +146,8 @@ class HookFileReader {
     }
     const value = this.#toValue(item, { event, path });
     if (value === undefined) return;
-    const { definition, findings } = checkDefinition(value.js, { event, types: this.#types });
+    const options = { event, types: this.#types, checkHttp: this.#checkHttp };
+    const { definition, findings } = checkDefinition(value.js, options);
     for (const finding of findings) {
       const fieldPath = finding.field === undefined ? path : `${path}.${finding.field}`;
       this.#report(fieldPath, { ...finding, event }, this.#offsetOf(item, finding.field) ?? at);

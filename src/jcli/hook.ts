@@ -25,9 +25,9 @@ export interface LifecycleHookStatus {
   readonly level: HookLevel;
   /** What removes a session hook; indices shift after a removal. */
   readonly session_index?: number;
-  /** `bash`, `llm`, or `in-process` for a builtin. */
+  /** `bash`, `llm`, `http`, or `in-process` for a builtin. */
   readonly type: string;
-  /** The beginning of its command or prompt, or a builtin's name. */
+  /** The beginning of its command or prompt, its URL, or a builtin's name. */
   readonly label: string;
   readonly timeout_ms: number;
   readonly retry: number;
@@ -105,6 +105,11 @@ export class LifecycleHook implements ChainHook<LifecycleState> {
     return this.#parts.call(value.context, scope);
   }
 
+  /** Lets go of what the hook's calls need. Calls that are under way may still be answered. */
+  close(): void {
+    void this.#parts.call.close?.();
+  }
+
   /** What is known of the hook. */
   status(): LifecycleHookStatus {
     const { event, level, position, type, label, model, timeoutMs, retryCount, onError, filter } = this.#parts;
@@ -136,9 +141,16 @@ const MAX_LABEL_CHARS = 60;
 
 /** What a definition is called in a list: the beginning of its command or prompt, on one line. */
 export function labelOf(definition: HookDefinition): string {
-  const text = definition.type === "bash" ? definition.command : definition.prompt;
+  const text = textOf(definition);
   const line = text.trim().replaceAll(/\s+/g, " ");
   return line.length > MAX_LABEL_CHARS ? `${line.slice(0, MAX_LABEL_CHARS)}…` : line;
+}
+
+function textOf(definition: HookDefinition): string {
+  if (definition.type === "bash") return definition.command;
+  if (definition.type === "llm") return definition.prompt;
+  // A query may hold a secret.
+  return definition.url.replace(/[?#].*$/s, "");
 }
 
 /** The call of a hook in this process. */

@@ -1,4 +1,5 @@
 export { readAnswer, readOutput } from "./answer.ts";
+export { RUN_METHOD } from "./codec.ts";
 export {
   encodeContext,
   type HookContext,
@@ -11,9 +12,11 @@ export {
 export type { HookMetrics } from "./counters.ts";
 export type {
   BashDefinition,
+  CheckHttp,
   DefinitionFinding,
   HookDefinition,
   HookType,
+  HttpDefinition,
   LlmDefinition,
   OnError,
 } from "./definition.ts";
@@ -29,6 +32,7 @@ export {
   type ResultField,
 } from "./event.ts";
 export { type FileHook, type HookFile, MAX_FILE_CHARS, readHookFile, type ReadHookFileOptions } from "./file.ts";
+export type { ContextOf, LifecycleHandlers, ResultOf } from "./handler.ts";
 export { type HookFilter, impossibleField, matchesFilter } from "./filter.ts";
 export type { BuiltinHandler, BuiltinScope, HookLevel, LifecycleHookStatus } from "./hook.ts";
 export type { LifecycleHost, LifecycleOutcome, LifecycleRunOptions } from "./host.ts";
@@ -36,8 +40,11 @@ export { type BuiltinHookOptions, LifecycleManager, type LifecycleManagerOptions
 export {
   type AskModel,
   createBashPort,
+  createHttpPort,
   createLlmPort,
+  type EndpointMessage,
   type LifecycleCall,
+  type LifecycleEndpoint,
   type LifecyclePort,
   type LifecyclePorts,
   type ModelQuestion,

@@ -42,6 +42,8 @@ export interface LifecycleManagerOptions {
   readonly chainTimeoutMs?: number;
   /** How many events may wait or run in the background at once, 1 or more. @default 256 */
   readonly maxBackgroundEvents?: number;
+  /** How the hooks of sessions are reached, which may go to fewer places than a file's. @default `ports` */
+  readonly sessionPorts?: LifecyclePorts;
   /** The types of hooks that sessions may register. @default those with a port */
   readonly sessionTypes?: readonly HookType[];
   /** How many hooks a session may register, 1 or more. @default 64 */
@@ -95,7 +97,12 @@ export class LifecycleManager implements LifecycleHost {
   /** @throws {RangeError} when a bound is out of range */
   constructor(options: LifecycleManagerOptions = {}) {
     const { ports = {}, chainTimeoutMs = 30_000, maxBackgroundEvents = 256, log = silentLog } = options;
-    const { sessionTypes = typesOf(ports), maxSessionHooks = 64, maxSessions = 10_000 } = options;
+    const {
+      sessionPorts = ports,
+      sessionTypes = typesOf(sessionPorts),
+      maxSessionHooks = 64,
+      maxSessions = 10_000,
+    } = options;
     this.#options = options;
     this.#log = log;
     this.#ports = ports;
@@ -103,8 +110,8 @@ export class LifecycleManager implements LifecycleHost {
     const maxJobs = assertBound("maxBackgroundEvents", maxBackgroundEvents, Number.MAX_SAFE_INTEGER);
     this.#background = new BackgroundQueue({ maxJobs, log });
     this.sessions = new SessionHooks({
-      ports,
-      types: sessionTypes.filter((type) => typesOf(ports).includes(type)),
+      ports: sessionPorts,
+      types: sessionTypes.filter((type) => typesOf(sessionPorts).includes(type)),
       maxHooks: assertBound("maxSessionHooks", maxSessionHooks, Number.MAX_SAFE_INTEGER),
       maxSessions: assertBound("maxSessions", maxSessions, Number.MAX_SAFE_INTEGER),
     });
@@ -207,6 +214,8 @@ export class LifecycleManager implements LifecycleHost {
     this.#background.close();
     this.#closing.abort();
     await this.#background.drained();
+    this.sessions.close();
+    for (const hook of Object.values(this.#levels).flat()) hook.close();
   }
 
   /** Runs a notification's hooks beside the host, those of one session one event after the other. */
@@ -283,8 +292,10 @@ export class LifecycleManager implements LifecycleHost {
   }
 
   #replace(level: Level, hooks: readonly LifecycleHook[]): void {
+    const before = this.#levels[level].filter((hook) => !hooks.includes(hook));
     this.#levels = { ...this.#levels, [level]: hooks };
     this.#chains = new Map();
+    for (const hook of before) hook.close();
   }
 
   #countersOf(name: string): HookCounters {

@@ -1,11 +1,24 @@
 import type { CallScope, Current } from "../chain/index.ts";
 import { readAnswer, readOutput } from "./answer.ts";
 import { encodeContext, type HookContext } from "./context.ts";
-import type { BashDefinition, HookDefinition, HookType, LlmDefinition } from "./definition.ts";
+import { RUN_METHOD } from "./codec.ts";
+import {
+  type BashDefinition,
+  type CheckHttp,
+  HOOK_TYPES,
+  type HookDefinition,
+  type HookType,
+  type HttpDefinition,
+  type LlmDefinition,
+} from "./definition.ts";
 import { renderPrompt } from "./template.ts";
 
 /** Calls one hook; the reply, or a promise of it, is its result as it came. */
-export type LifecycleCall = (context: Current<HookContext>, scope: CallScope) => unknown;
+export interface LifecycleCall {
+  (context: Current<HookContext>, scope: CallScope): unknown;
+  /** Lets go of what the calls need, such as a connection; it does not reject. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
 
 /** Makes the calls of hooks of one type from their definitions. */
 export type LifecyclePort<D> = (definition: D) => LifecycleCall;
@@ -14,21 +27,29 @@ export type LifecyclePort<D> = (definition: D) => LifecycleCall;
 export interface LifecyclePorts {
   readonly bash?: LifecyclePort<BashDefinition> | undefined;
   readonly llm?: LifecyclePort<LlmDefinition> | undefined;
+  readonly http?: LifecyclePort<HttpDefinition> | undefined;
+  /** Checks what the http port is to connect to. @default nothing but the definition's form is checked */
+  readonly checkHttp?: CheckHttp | undefined;
 }
 
 /** The types that have a port. */
 export function typesOf(ports: LifecyclePorts): readonly HookType[] {
-  return (["bash", "llm"] as const).filter((type) => ports[type] !== undefined);
+  return HOOK_TYPES.filter((type) => ports[type] !== undefined);
 }
 
 /**
  * The call of a hook.
  * @throws {RangeError} when its type has no port
  */
-export function createCall(definition: HookDefinition, { bash, llm }: LifecyclePorts): LifecycleCall {
-  const call = definition.type === "bash" ? bash?.(definition) : llm?.(definition);
+export function createCall(definition: HookDefinition, ports: LifecyclePorts): LifecycleCall {
+  const call = callOf(definition, ports);
   if (call === undefined) throw new RangeError(`${definition.type} hooks cannot run here`);
   return call;
+}
+
+function callOf(definition: HookDefinition, { bash, llm, http }: LifecyclePorts): LifecycleCall | undefined {
+  if (definition.type === "bash") return bash?.(definition);
+  return definition.type === "llm" ? llm?.(definition) : http?.(definition);
 }
 
 /** A shell command as it is run once. */
@@ -79,4 +100,33 @@ export function createLlmPort(ask: AskModel): LifecyclePort<LlmDefinition> {
       const question = { prompt: renderPrompt(prompt, context.value), ...(model === undefined ? {} : { model }) };
       return readAnswer(await ask(question, scope));
     };
+}
+
+/** One message to an endpoint. */
+export interface EndpointMessage {
+  readonly method: string;
+  /** JSON text. */
+  readonly params: string;
+  /** What the params were made of: the same object for every hook that is sent the same. */
+  readonly payload: object;
+}
+
+/** The way to one endpoint. */
+export interface LifecycleEndpoint {
+  /**
+   * Calls a method and resolves to its result as it came.
+   * @throws {HookCallError} when there is none
+   */
+  call(message: EndpointMessage, scope: CallScope): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Calls http hooks with `hook.run`: the context goes out, the result comes back. Nothing is sent before it is asked for. */
+export function createHttpPort(open: (definition: HttpDefinition) => LifecycleEndpoint): LifecyclePort<HttpDefinition> {
+  return (definition) => {
+    const endpoint = open(definition);
+    const call: LifecycleCall = (context, scope) =>
+      endpoint.call({ method: RUN_METHOD, params: context.encode(encodeContext), payload: context }, scope);
+    return Object.assign(call, { close: () => endpoint.close() });
+  };
 }

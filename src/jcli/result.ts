@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { assertDepth, isJsonObject } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
 import { type Message, messagesSchema } from "./context.ts";

@@ -6,12 +6,13 @@ import {
   checkDefinition,
   type DefinitionFinding,
   fromDefinition,
+  HOOK_TYPES,
   type HookDefinition,
   type HookType,
 } from "./definition.ts";
 import type { LifecycleEvent } from "./event.ts";
 import { labelOf, LifecycleHook } from "./hook.ts";
-import { createCall, type LifecyclePorts } from "./port.ts";
+import { createCall, type LifecycleCall, type LifecyclePorts } from "./port.ts";
 
 /** Options of {@link SessionHooks}. */
 export interface SessionHooksOptions {
@@ -34,6 +35,7 @@ interface Entry {
   readonly event: LifecycleEvent;
   readonly definition: HookDefinition;
   readonly counters: HookCounters;
+  readonly call: LifecycleCall;
 }
 
 /** The hooks that agents registered at run time, each for one session only. */
@@ -76,6 +78,7 @@ export class SessionHooks {
       throw new HookgateError("ERR_INVALID_PARAMS", `the session has no hook of index ${sessionIndex}`);
     }
     this.#set(sessionId, entries.toSpliced(sessionIndex, 1));
+    void entries[sessionIndex].call.close?.();
   }
 
   /** The hooks of a session, by session index. */
@@ -114,7 +117,14 @@ export class SessionHooks {
 
   /** Forgets a session and its hooks. */
   end(sessionId: string): void {
+    const entries = this.#entries.get(sessionId) ?? [];
     this.#set(sessionId, []);
+    for (const { call } of entries) void call.close?.();
+  }
+
+  /** Forgets every session. */
+  close(): void {
+    for (const sessionId of this.#entries.keys()) this.end(sessionId);
   }
 
   #set(sessionId: string, entries: readonly Entry[]): void {
@@ -126,8 +136,7 @@ export class SessionHooks {
     this.#entries.set(sessionId, entries);
     this.#sessions.set(
       sessionId,
-      entries.map(({ event, definition, counters }, position) => {
-        const call = createCall(definition, this.#options.ports);
+      entries.map(({ event, definition, counters, call }, position) => {
         return new LifecycleHook({
           ...definition,
           event,
@@ -146,12 +155,16 @@ export class SessionHooks {
     const { event, ...given } = request;
     if (typeof event !== "string") throw new HookgateError("ERR_INVALID_PARAMS", "event: expected text");
     assertEvent(event);
-    const { definition, findings } = checkDefinition(given, { event, types: ["bash", "llm"] });
+    const { definition, findings } = checkDefinition(given, {
+      event,
+      types: HOOK_TYPES,
+      checkHttp: this.#options.ports.checkHttp,
+    });
     if (definition === undefined) throw new HookgateError("ERR_INVALID_PARAMS", findings.map(toSentence).join("; "));
     if (!this.#options.types.includes(definition.type)) {
       throw new HookgateError("ERR_FORBIDDEN", `${definition.type} hooks may not be registered here`);
     }
-    return { event, definition, counters: new HookCounters() };
+    return { event, definition, counters: new HookCounters(), call: createCall(definition, this.#options.ports) };
   }
 }
 

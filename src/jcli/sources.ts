@@ -1,5 +1,5 @@
 import { type FileHook, readHookFile } from "./file.ts";
-import type { HookType } from "./definition.ts";
+import type { CheckHttp, HookType } from "./definition.ts";
 import type { HookFileProblem } from "./problem.ts";
 
 /** Where hook files are and what they hold; the host injects it. */
@@ -36,6 +36,8 @@ export interface LoadHookFilesOptions {
   readonly project?: string | undefined;
   /** The types that can run here. @default bash and llm */
   readonly types?: readonly HookType[];
+  /** Checks the hooks of type http. @default only their form is checked */
+  readonly checkHttp?: CheckHttp | undefined;
 }
 
 /** A file that was looked at. */
@@ -98,7 +100,7 @@ interface LoadOptions extends LoadHookFilesOptions {
 }
 
 async function load(path: string, options: LoadOptions): Promise<LoadedHookFile | undefined> {
-  const { files, trust, types, isNeeded = false, isChecked = false } = options;
+  const { files, trust, types, checkHttp, isNeeded = false, isChecked = false } = options;
   let file;
   try {
     file = await files.read(path, MAX_FILE_BYTES);
@@ -117,7 +119,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadedHookFile 
   } catch {
     return toUnread(file.path, "the file is not UTF-8");
   }
-  return { path: file.path, ...readHookFile(text, types && { types }), isUntrusted: false };
+  return { path: file.path, ...readHookFile(text, { ...(types && { types }), checkHttp }), isUntrusted: false };
 }
 
 function toUnread(path: string, message: string): LoadedHookFile {

@@ -50,7 +50,7 @@ export function toToolCheck(decision: ToolCallDecision, approval: ApprovalDecisi
   if (approval === undefined) return { ...decision, approved: decision.action === "respond" };
   const trace = { id: decision.trace.id, records: [...decision.trace.records, ...approval.trace.records] };
   // What else an approver said comes along, but never in the place of what before_tool decided.
-  const { approved, reason: why, result: _, ...said } = approval;
+  const { approved, reason: why, result: _, system_message: _shown, retry_feedback: _told, ...said } = approval;
   const reason = approved ? decision.reason : why;
   if (approved || decision.action !== "respond") return { ...said, ...decision, approved, reason, trace };
   // A host that looks at the action first must not find the answer that was refused.

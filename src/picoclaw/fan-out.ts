@@ -17,6 +17,8 @@ export interface EventQueueOptions {
   readonly currentRequest?: (() => object | undefined) | undefined;
   /** The same observer's queue in the manager before: what waits there is delivered first, and its counts go on. */
   readonly previous?: EventQueue | undefined;
+  /** Keeps a delivery alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 /** Events that are delivered one after the other. */
@@ -65,7 +67,9 @@ export class EventQueue {
       return;
     }
     lane.waiting.push(event);
-    lane.running ??= this.#deliver(lane);
+    if (lane.running !== undefined) return;
+    lane.running = this.#deliver(lane);
+    this.#options.waitUntil?.(lane.running);
   }
 
   /** Resolves when nothing waits, of the request that is under way where each has a queue of its own. */

@@ -1,9 +1,11 @@
 import { CallScope, Current } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
+import { parseContext, RUN_METHOD } from "../jcli/codec.ts";
+import type { HookContext as LifecycleContext } from "../jcli/context.ts";
 import { type Log, silentLog } from "../log.ts";
 import { HELLO_METHOD, toHookPoint } from "./codec.ts";
-import type { Hook } from "./hook.ts";
-import { createLocalPort } from "./local.ts";
+import type { Hook, HookContext } from "./hook.ts";
+import { createLocalPort, LocalContext } from "./local.ts";
 import { parseHookEvent, parseHookPayload } from "./params.ts";
 
 /** What a handler may know of the call besides its params. */
@@ -35,10 +37,14 @@ export function createHookHandler(hook: Hook, options: HookHandlerOptions = {}):
   const { name = "hookgate-hook", log = silentLog } = options;
   const port = createLocalPort(hook, { log });
   return async (method, params, context = {}) => {
-    if (method === HELLO_METHOD) return { ok: true, name, points: [...port.points] };
+    if (method === HELLO_METHOD) {
+      const events = Object.keys(hook.lifecycle ?? {});
+      return { ok: true, name, points: [...port.points], ...(events.length > 0 && { events }) };
+    }
     const { scope, dispose } = createScope(context);
     try {
       if (method === "hook.event") return (await port.notify(new Current(parseHookEvent(params)), scope)) ?? {};
+      if (method === RUN_METHOD) return (await runLifecycle(hook, params, new LocalContext(scope, log))) ?? {};
       const point = toHookPoint(method);
       if (point === undefined || !port.points.has(point)) {
         throw new HookgateError("ERR_METHOD_NOT_FOUND", `this hook does not serve ${method.slice(0, 80)}`);
@@ -49,6 +55,17 @@ export function createHookHandler(hook: Hook, options: HookHandlerOptions = {}):
       dispose();
     }
   };
+}
+
+/** An event without a handler is no "no change": whoever configured the hook for it meant it to be asked. */
+async function runLifecycle({ lifecycle = {} }: Hook, params: unknown, scope: HookContext): Promise<unknown> {
+  const { cwd = "/", ...given } = parseContext(params);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an event's context is what its handler takes
+  const handler = lifecycle[given.event] as ((context: LifecycleContext, scope: HookContext) => unknown) | undefined;
+  if (handler === undefined) {
+    throw new HookgateError("ERR_METHOD_NOT_FOUND", `this hook does not serve ${RUN_METHOD} for ${given.event}`);
+  }
+  return handler.call(lifecycle, { ...given, cwd }, scope);
 }
 
 const monotonic = (): number => performance.now();

@@ -1,3 +1,5 @@
+import { isLifecycleEvent, LIFECYCLE_EVENTS } from "../jcli/codec.ts";
+import type { LifecycleHandlers } from "../jcli/handler.ts";
 import type { Log } from "../log.ts";
 import type { HookEvent } from "./event.ts";
 import type {
@@ -82,13 +84,15 @@ export interface Hook {
   beforeTool?(call: ToolCall, context: HookContext): Reply<BeforeToolChange | RespondReply | DenyReply | AbortReply>;
   afterTool?(outcome: ToolOutcome, context: HookContext): Reply<AfterToolChange | AbortReply>;
   approveTool?(request: ToolApproval, context: HookContext): Reply<ApprovalReply>;
+  /** The hook's part in the YAML system: a handler for each event it serves. */
+  readonly lifecycle?: LifecycleHandlers<HookContext>;
   onEvent?(event: HookEvent, context: HookContext): void | Promise<void>;
   /** Called once when the hook is unmounted or its host closes. */
   close?(): void | Promise<void>;
 }
 
 /** The method of {@link Hook} that serves each hook point. */
-export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" | "close">>> = {
+export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" | "close" | "lifecycle">>> = {
   before_llm: "beforeLlm",
   after_llm: "afterLlm",
   before_tool: "beforeTool",
@@ -97,6 +101,7 @@ export const HANDLERS: Readonly<Record<HookPoint, Exclude<keyof Hook, "onEvent" 
 };
 
 const METHODS: readonly string[] = [...Object.values(HANDLERS), "onEvent", "close"];
+const MEMBERS: readonly string[] = [...METHODS, "lifecycle"];
 
 /**
  * Checks the handlers of a hook that may have other members too, such as an instance of a class.
@@ -112,6 +117,21 @@ export function assertHandlers(hook: Hook): void {
       throw new TypeError(`hook: ${name} must be a function, got ${handler === null ? "null" : typeof handler}`);
     }
   }
+  if (hook.lifecycle !== undefined) assertLifecycle(hook.lifecycle);
+}
+
+function assertLifecycle(lifecycle: unknown): void {
+  if (typeof lifecycle !== "object" || lifecycle === null) throw new TypeError("hook: lifecycle must be an object");
+  for (const [event, handler] of Object.entries(lifecycle)) {
+    if (!isLifecycleEvent(event)) {
+      throw new TypeError(
+        `hook: unknown event "${event}" in lifecycle; expected one of ${LIFECYCLE_EVENTS.join(", ")}`,
+      );
+    }
+    if (handler !== undefined && typeof handler !== "function") {
+      throw new TypeError(`hook: lifecycle.${event} must be a function, got ${typeof handler}`);
+    }
+  }
 }
 
 /**
@@ -120,12 +140,13 @@ export function assertHandlers(hook: Hook): void {
  */
 export function defineHook<H extends Hook>(hook: H): H {
   for (const [name, handler] of Object.entries(hook)) {
-    if (!METHODS.includes(name)) {
-      throw new TypeError(`defineHook: unknown handler "${name}"; expected one of ${METHODS.join(", ")}`);
+    if (!MEMBERS.includes(name)) {
+      throw new TypeError(`defineHook: unknown handler "${name}"; expected one of ${MEMBERS.join(", ")}`);
     }
-    if (handler !== undefined && typeof handler !== "function") {
+    if (name !== "lifecycle" && handler !== undefined && typeof handler !== "function") {
       throw new TypeError(`defineHook: ${name} must be a function, got ${typeof handler}`);
     }
   }
+  if (hook.lifecycle !== undefined) assertLifecycle(hook.lifecycle);
   return hook;
 }

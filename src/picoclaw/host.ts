@@ -1,4 +1,6 @@
 import type { Trace } from "../chain/index.ts";
+import type { HostContext } from "../jcli/context.ts";
+import type { LifecycleOutcome } from "../jcli/host.ts";
 import type { HostEvent } from "./event.ts";
 import type {
   HostPayload,
@@ -10,7 +12,7 @@ import type {
   ToolResult,
 } from "./payload.ts";
 
-export type { Trace };
+export type { HostContext, LifecycleOutcome, Trace };
 
 /** Options of every call to a {@link HookHost}. */
 export interface HostCallOptions {
@@ -29,6 +31,10 @@ interface Decision {
   /** Whether any hook changed the payload. */
   readonly changed: boolean;
   readonly trace: Trace;
+  /** To be shown to the user; the model does not see it. */
+  readonly system_message?: string;
+  /** What the model is to be told: at an answer, that it has to be given again and how. */
+  readonly retry_feedback?: string;
 }
 
 /** What to do with a model request: `request` is what to send. */
@@ -85,6 +91,12 @@ export interface HookHost {
   approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision>;
   checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision>;
   afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision>;
+  /**
+   * Calls the hooks of one event of a `hooks.yaml`. Those of `pre_llm_request`, `post_llm_response`, `pre_tool_execution`
+   * and `post_tool_execution` are called by the methods above too, after the point's own: a host that uses these does not
+   * run them. For an event that only tells, it answers at once and the hooks run in the background.
+   */
+  run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome>;
   /** Tells observers; it never waits for them and never throws. */
   emit(event: HostEvent): void;
   /** Waits until observers have been told of everything emitted so far, at most `timeoutMs`. */

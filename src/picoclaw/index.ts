@@ -35,6 +35,7 @@ export {
   type HostEvent,
   OBSERVE_ALL,
 } from "./event.ts";
+export { type CompositeHostParts, createCompositeHost } from "./composite.ts";
 export { createHookHandler, type HandlerContext, type HookHandler, type HookHandlerOptions } from "./handler.ts";
 export {
   type AbortReply,
@@ -54,6 +55,8 @@ export type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -62,7 +65,13 @@ export type {
   Trace,
 } from "./host.ts";
 export { createLocalPort, type LocalPortOptions } from "./local.ts";
-export { HookManager, type HookManagerOptions, type HookTimeouts, type MountOptions } from "./manager.ts";
+export {
+  type CheckToolOptions,
+  HookManager,
+  type HookManagerOptions,
+  type HookTimeouts,
+  type MountOptions,
+} from "./manager.ts";
 export type { MountedHookStatus } from "./mounted.ts";
 export type {
   HostPayload,
@@ -83,8 +92,21 @@ export type {
 export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./point.ts";
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
-export { ReloadableHost } from "./reloadable.ts";
+export { ReloadableHost, type RetirableHost } from "./reloadable.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
-export { createTurn, runTurn, Turn, TurnAbortedError, type TurnOptions, type TurnStatus } from "./turn.ts";
+export { createTurn, runTurn, Turn } from "./turn.ts";
+export {
+  type CompactKind,
+  type CompactOptions,
+  type CompactStep,
+  type ConversationOptions,
+  endSession,
+  type SessionOptions,
+  startSession,
+  type StopStep,
+  type UserStep,
+  withContext,
+} from "./turn-message.ts";
+export { TurnAbortedError, type TurnOptions, type TurnStage, type TurnStatus } from "./turn-state.ts";
 export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";

@@ -41,8 +41,8 @@ export function createLocalPort(hook: Hook, { observe = ["*"], log = silentLog }
   };
 }
 
-/** Hands out the call's signal only to a handler that asks for it. */
-class LocalContext implements HookContext {
+/** What a handler in this process is given beside the payload; the call's signal is made only when it is asked for. */
+export class LocalContext implements HookContext {
   readonly #scope: CallScope;
   readonly log: Log;
 

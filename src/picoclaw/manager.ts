@@ -18,6 +18,8 @@ import type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -59,6 +61,8 @@ export interface HookManagerOptions {
   readonly currentRequest?: (() => object | undefined) | undefined;
   /** Which configuration of the host this is, counted from 1. @default 1 */
   readonly generation?: number | undefined;
+  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
 /** Options of {@link HookManager.mount}. */
@@ -72,6 +76,12 @@ export interface MountOptions extends TrustOptions {
    * events that wait there are delivered first. @default the hook is new
    */
   readonly keptFrom?: HookManager | undefined;
+}
+
+/** Options of {@link HookManager.checkTool}. */
+export interface CheckToolOptions extends HostCallOptions {
+  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
+  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
 }
 
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
@@ -95,8 +105,8 @@ export class HookManager implements HookHost {
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
-    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest, generation = 1 } = options;
-    this.generation = generation;
+    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil } = options;
+    this.generation = options.generation ?? 1;
     this.#timeouts = {
       observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
       interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
@@ -105,7 +115,7 @@ export class HookManager implements HookHost {
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
-    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest };
+    this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
     const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
@@ -181,7 +191,7 @@ export class HookManager implements HookHost {
     return toApprovalDecision(await this.#run(this.#chain("approve_tool"), current, call));
   }
 
-  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+  async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
     this.#callCount += 1;
     try {
       return await this.#checkTool(call, options);
@@ -190,11 +200,13 @@ export class HookManager implements HookHost {
     }
   }
 
-  async #checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+  async #checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
     const hooks = this.#chain("before_tool");
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
-    const decision = { ...toToolDecision(outcome), call: outcome.current.value };
+    const before = { ...toToolDecision(outcome), call: outcome.current.value };
+    const goesOn = before.action === "continue" && options?.beforeApproval !== undefined;
+    const decision: ToolCallDecision = goesOn ? await options.beforeApproval(before) : before;
     const responder = hooks.find(({ name }) => name === outcome.halt?.hook);
     const needsApproval =
       decision.action === "continue" ||
@@ -202,6 +214,15 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
     return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs }));
+  }
+
+  /** There are no YAML hooks here: nothing is changed, whatever the event. */
+  async run(_context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
+    if (options?.signal?.aborted === true) {
+      throw new HookgateError("ERR_ABORTED", "the host aborted the call", { cause: options.signal.reason });
+    }
+    return { result: {}, halted: false, trace: { id: crypto.randomUUID(), records: [] } };
   }
 
   emit(event: HostEvent): void {
@@ -333,11 +354,8 @@ export class HookManager implements HookHost {
     if (this.#foreignReported.has(hook)) return;
     this.#foreignReported.add(hook);
     this.#log.warn(
-      'the reply has keys of another dialect, which are not read; set "dialect": "picoclaw-docs" if it is that',
-      {
-        hook,
-        keys: keys.join(", ").slice(0, 200),
-      },
+      'the reply has keys that are not read: of another dialect ("dialect": "picoclaw-docs" in the config), or in another letter case; docs/protocol.md has the right ones',
+      { hook, keys: keys.join(", ").slice(0, 200) },
     );
   }
 }

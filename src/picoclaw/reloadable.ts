@@ -9,17 +9,28 @@ import type {
   ToolCheckDecision,
   ToolOutcomeDecision,
 } from "./host.ts";
-import type { HookManager } from "./manager.ts";
+import type { CheckToolOptions, HookManager } from "./manager.ts";
 import type { MountedHookStatus } from "./mounted.ts";
 import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
 
+/** A host that can be replaced by another; the {@link HookManager} is one. */
+export interface RetirableHost extends HookHost {
+  /** Which configuration it is, counted from 1. */
+  readonly generation: number;
+  /** The mounted hooks in calling order. */
+  hooks(): readonly MountedHookStatus[];
+  checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision>;
+  /** Closes it once the calls under way are answered and its events are delivered. It does not reject. */
+  retire(): Promise<void>;
+}
+
 /** A host whose hooks can be replaced as a whole: a call is answered by the hooks there are when it is made. */
-export class ReloadableHost implements HookHost {
+export class ReloadableHost<H extends RetirableHost = HookManager> implements HookHost {
   readonly #retiring = new Set<Promise<void>>();
-  #current: HookManager;
+  #current: H;
 
   /** @param manager the first generation; it is the host's to close from now on */
-  constructor(manager: HookManager) {
+  constructor(manager: H) {
     this.#current = manager;
   }
 
@@ -29,7 +40,7 @@ export class ReloadableHost implements HookHost {
   }
 
   /** The generation that answers. */
-  get manager(): HookManager {
+  get manager(): H {
     return this.#current;
   }
 
@@ -37,7 +48,7 @@ export class ReloadableHost implements HookHost {
    * Lets another manager answer from this moment. Calls under way stay with the one before, which is closed when they
    * are done: that is what the promise waits for.
    */
-  swap(next: HookManager): Promise<void> {
+  swap(next: H): Promise<void> {
     const retiring = this.#current.retire();
     this.#current = next;
     this.#retiring.add(retiring);
@@ -67,12 +78,16 @@ export class ReloadableHost implements HookHost {
     return this.#current.approveTool(request, options);
   }
 
-  checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+  checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
     return this.#current.checkTool(call, options);
   }
 
   afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
     return this.#current.afterTool(outcome, options);
+  }
+
+  run(...args: Parameters<HookHost["run"]>): ReturnType<HookHost["run"]> {
+    return this.#current.run(...args);
   }
 
   emit(event: HostEvent): void {

@@ -72,13 +72,13 @@ export function createApprovalRules(onForeignKeys: OnForeignKeys): ChainRules<To
     judge(reply, _current, hook): Judgement<ToolApproval, ApprovalHalt> {
       const fields = reply === undefined || reply === null ? {} : toFields(reply, "the result");
       const approved = fields["approved"];
-      if (approved === true) return { outcome: "approved" };
-      if (approved !== false && approved !== undefined && approved !== null) {
+      if (typeof approved !== "boolean" && approved !== undefined && approved !== null) {
         throw new HookCallError("bad_result", `approved: expected a boolean, got ${typeof approved}`);
       }
+      const reason = readString(fields["reason"], "reason");
+      if (approved === true) return { outcome: "approved" };
       const foreign = foreignKeys(fields, EXPECTED);
       if (foreign !== undefined) onForeignKeys(hook.name, foreign);
-      const reason = readString(fields["reason"], "reason");
       const extra = own(fields, hook);
       return { outcome: "denied", halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
     },
@@ -194,7 +194,7 @@ function isAllowed(action: string, { actions }: InterceptorSpec): action is Hook
   return actions.has(action);
 }
 
-/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Dialects". */
+/** Keys that other dialects use where this one has `action` or `approved`; docs/protocol.md, "Over stdio". */
 const FOREIGN = ["allow", "decision", "hook_result", "args"];
 const EXPECTED = ["action", "approved", "reason", "request", "response", "call", "result"];
 

@@ -1,9 +1,12 @@
 import { HookgateError } from "../errors.ts";
+import { parseContext, RUN_METHOD } from "../jcli/codec.ts";
 import { HELLO_METHOD, PROTOCOL_VERSION } from "./codec.ts";
 import type {
   ApprovalDecision,
   HookHost,
   HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
   LlmRequestDecision,
   LlmResponseDecision,
   ToolCallDecision,
@@ -16,7 +19,7 @@ import { parseHostEvent, parseHostPayload } from "./params.ts";
 import type { HookPoint } from "./point.ts";
 
 /** The JSON-RPC methods a host may call. */
-export type HostMethod = `hook.${HookPoint}` | "hook.hello" | "hook.check_tool" | "hook.event";
+export type HostMethod = `hook.${HookPoint}` | "hook.hello" | "hook.check_tool" | "hook.event" | typeof RUN_METHOD;
 
 /** One call of a host, as it came in. */
 export interface HostRequest extends HostCallOptions {
@@ -40,6 +43,7 @@ const ANSWERS: Readonly<Record<HostMethod, Answer>> = {
     toWireCheck(await host.checkTool(parseHostPayload("before_tool", params), options)),
   "hook.after_tool": async (host, params, options) =>
     toWireDecision(await host.afterTool(parseHostPayload("after_tool", params), options)),
+  [RUN_METHOD]: async (host, params, options) => toWireOutcome(await host.run(parseRemoteContext(params), options)),
   "hook.event": (host, params) => {
     host.emit(parseHostEvent(params));
     return {};
@@ -61,6 +65,16 @@ export async function answerHost(host: HookHost, { method, params, ...options }:
   return await ANSWERS[method](host, params, options);
 }
 
+/** Bash hooks run in the context's directory, which is not for whoever calls from elsewhere to choose. */
+function parseRemoteContext(params: unknown): HostContext {
+  const { cwd: _, ...context } = parseContext(params);
+  return context;
+}
+
+function toWireOutcome({ result, halted, trace }: LifecycleOutcome): unknown {
+  return { ...result, halted, trace };
+}
+
 function isHostMethod(method: string): method is HostMethod {
   return Object.hasOwn(ANSWERS, method);
 }
@@ -75,15 +89,21 @@ export interface WireDecision {
   readonly response?: unknown;
   readonly call?: unknown;
   readonly result?: unknown;
+  readonly system_message?: string;
+  readonly retry_feedback?: string;
   readonly trace: Trace;
 }
 
 function toWireDecision(decision: InterceptorDecision): WireDecision {
-  const { action, reason, changed, trace } = decision;
+  const { action, reason, changed, trace, system_message, retry_feedback } = decision;
   const name = action === "continue" && changed ? "modify" : action;
   const why = reason === "" ? {} : { reason };
   const payload = changed || action === "respond" ? toPayload(decision) : {};
-  return { action: name, ...why, ...payload, trace };
+  const said = {
+    ...(system_message !== undefined && { system_message }),
+    ...(retry_feedback !== undefined && { retry_feedback }),
+  };
+  return { action: name, ...why, ...payload, ...said, trace };
 }
 
 function toPayload(decision: InterceptorDecision): Partial<WireDecision> {

@@ -4,12 +4,14 @@ import { benchJcli } from "./jcli.ts";
 import { benchGateway } from "./gateway.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
+import { benchWorker } from "./worker.ts";
 
 /** Every comparison by name; each is made in one run with its peers. */
 const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> = {
   chain: benchChain,
   jcli: benchJcli,
   stdio: benchStdio,
+  worker: benchWorker,
   gateway: benchGateway,
 };
 

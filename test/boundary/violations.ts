@@ -226,6 +226,7 @@ const spellings: readonly string[] = [
 /** Types that may not be imported either where those of picoclaw and jcli may. */
 const forbiddenTypes: readonly (readonly [folder: string, imported: string])[] = [
   ["transport", "../gateway/index.ts"],
+  ["picoclaw", "../signing/index.ts"],
   ["transport", "../chain/index.ts"],
   ["endpoint", "../client/index.ts"],
   ["client", "../config/index.ts"],

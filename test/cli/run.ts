@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
-const BIN = join(import.meta.dirname, "../../adapters/node/bin.ts");
+/** The program. */
+export const BIN: string = join(import.meta.dirname, "../../adapters/node/bin.ts");
 
 /** How a program ended. */
 export interface Ran {
@@ -25,11 +26,13 @@ export interface Running {
 export interface RunOptions {
   readonly cwd: string;
   readonly stdin?: string;
+  /** Whether stdin stays open, as a host's does. @default false */
+  readonly keepsStdin?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts `hookgate` as a process of its own, or a shell line in which `hookgate` is a command. */
-export function start(line: string | readonly string[], { cwd, stdin, env }: RunOptions): Running {
+export function start(line: string | readonly string[], { cwd, stdin, env, keepsStdin = false }: RunOptions): Running {
   const shell = ["sh", "-c", `hookgate() { "${process.execPath}" "${BIN}" "$@"; }; ${String(line)}`];
   const [file = "", ...args] = typeof line === "string" ? shell : [process.execPath, BIN, ...line];
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
@@ -45,7 +48,7 @@ export function start(line: string | readonly string[], { cwd, stdin, env }: Run
     stderr += chunk.toString();
   });
   child.stdin.on("error", () => {});
-  child.stdin.end(stdin ?? "");
+  if (!keepsStdin) child.stdin.end(stdin ?? "");
   const ended = once(child, "close").then(([code]) => ({ code: code as number | null, stdout, stderr }));
   return {
     ended,

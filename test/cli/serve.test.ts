@@ -109,9 +109,13 @@ describe("hookgate serve", () => {
   });
 
   test("refuses an address that others reach, without tokens", async () => {
-    const { code, stdout, stderr } = await (await serve({ hooks: DENY }, "--host", "0.0.0.0")).ended;
+    const processes = { gate: hook({ "hook.before_tool": {} }) };
+    const { code, stdout, stderr } = await (await serve({ hooks: { processes } }, "--host", "0.0.0.0")).ended;
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^error: refusing to listen on "0\.0\.0\.0" without authentication/m);
+    // Nothing else is said: no hook was started first.
+    expect(stderr).toMatch(
+      /^error: refusing to listen on "0\.0\.0\.0" without authentication: .*gateway\.auth\.tokens.*\n$/,
+    );
   });
 
   test("asks for a token where there are tokens", async () => {

@@ -16,10 +16,18 @@ const CONFIG = {
   },
 };
 
+/** What the examples of the help name. */
+const EXAMPLE_FILES = {
+  "new.json": CONFIG,
+  "hooks.test.yaml":
+    "cases: [{ name: one, point: before_tool, payload: { tool: format_disk }, expect: { action: deny_tool } }]",
+  "decisions.jsonl": JSON.stringify({ id: "1", point: "before_tool", action: "continue", input: { tool: "ls" } }),
+};
+
 let cwd = "";
 
 beforeAll(async () => {
-  cwd = await makeDir({ "hooks.json": CONFIG });
+  cwd = await makeDir({ ...EXAMPLE_FILES, "hooks.json": CONFIG });
 });
 
 afterAll(() => removeDir(cwd));
@@ -122,7 +130,7 @@ describe("the command line", () => {
 describe("the examples in the help work", () => {
   const examples = commands.flatMap(({ name, examples: list }) => list.map(({ line }) => [name, line] as const));
 
-  test.each(examples.filter(([name, line]) => name !== "serve" && !line.includes("--url")))(
+  test.each(examples.filter(([name, line]) => name !== "serve" && !/--(?:url|endpoint)\b/.test(line)))(
     "%s: %s",
     async (_, line) => {
       const { code, stdout, stderr } = await run(line, { cwd });

@@ -280,5 +280,14 @@ const approvals: readonly ContractCase[] = [
   },
 ];
 
+const run: readonly ContractCase[] = [
+  {
+    name: "no YAML hooks",
+    hooks: {},
+    ask: (host) => host.run({ event: "pre_send_message", user_input: "hi" }),
+    expected: { result: {}, halted: false, trace: { records: [] } },
+  },
+];
+
 /** What a local manager and the client of a gateway answer alike. */
-export const contract: readonly ContractCase[] = [...beforeTool, ...llm, ...afterTool, ...approvals];
+export const contract: readonly ContractCase[] = [...beforeTool, ...llm, ...afterTool, ...approvals, ...run];

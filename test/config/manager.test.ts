@@ -3,7 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createSpawn } from "../../adapters/node/child-process.ts";
-import { ConfigError, createManagerFromConfig, parseConfig, type StartedManager } from "../../src/config/index.ts";
+import {
+  ConfigError,
+  createManagerFromConfig,
+  type Environment,
+  parseConfig,
+  type StartedManager,
+} from "../../src/config/index.ts";
 import { silentLog } from "../../src/log.ts";
 import { BuiltinRegistry, createBuiltinRegistry, type HookManager } from "../../src/picoclaw/index.ts";
 
@@ -35,8 +41,11 @@ afterEach(async () => {
 
 const now = (): number => performance.now();
 
-async function start(hooks: object, builtins = createBuiltinRegistry()): Promise<StartedManager> {
-  const config = parseConfig(JSON.stringify({ hooks }), { env: {}, builtins });
+async function start(
+  hooks: object,
+  { builtins = createBuiltinRegistry(), env = {} }: { builtins?: BuiltinRegistry; env?: Environment } = {},
+): Promise<StartedManager> {
+  const config = parseConfig(JSON.stringify({ hooks }), { env, builtins });
   const made = await createManagerFromConfig(config, { spawn: createSpawn, builtins, log: silentLog, now, baseDir });
   manager = made.manager;
   return made;
@@ -88,6 +97,26 @@ describe("createManagerFromConfig", () => {
     });
   });
 
+  test("never says a value of the environment when a hook cannot be started", async () => {
+    const { started } = await start(
+      {
+        processes: {
+          command: { ...echo, command: ["hookgate-${env:KEY}"] },
+          denied: { ...echo, command: ["./${env:KEY}"], dir: "." },
+          dir: { ...echo, dir: "${env:KEY}" },
+          argument: { ...echo, command: ["hookgate-no-such", "${env:KEY}"] },
+        },
+      },
+      { env: { KEY: "hunter2" } },
+    );
+    expect(started.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
+      'argument: the hook process could not be started: ENOENT, command not found: "hookgate-no-such"',
+      "command: the hook process could not be started: ENOENT, command not found: its name is from the environment",
+      "denied: the hook process could not be started: ENOENT, command not found: its name is from the environment",
+      "dir: the hook process could not be started: ENOENT, directory not found: its name is from the environment",
+    ]);
+  });
+
   test("calls no hook at all when hooks are not enabled", async () => {
     const { started } = await start({ enabled: false, processes: { echo } });
     expect(started).toEqual([]);
@@ -112,7 +141,7 @@ describe("createManagerFromConfig", () => {
       throw new Error("no such list");
     });
     const hooks = { builtins: { first: { enabled: true }, second: { enabled: true } }, processes: { echo } };
-    const error = await start(hooks, builtins).catch((reason: unknown) => reason);
+    const error = await start(hooks, { builtins }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ConfigError);
     expect(error).toMatchObject({ problems: [{ path: "hooks.builtins.second.config", message: "no such list" }] });
     expect(closedCount).toBe(1);

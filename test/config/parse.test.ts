@@ -44,6 +44,7 @@ describe("a config that is good", () => {
         allowed_origins: [],
       },
       notes: [],
+      fromEnvironment: new Set(),
     });
   });
 

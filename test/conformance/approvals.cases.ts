@@ -135,6 +135,11 @@ export const approvalCases: readonly Case[] = casesOf(
     "a-reason-that-is-no-string-still-denies": async () => {
       equal(await told({ approved: false, reason: 5 }), [false, 'tool approval hook "h0" failed']);
     },
+    "a-reason-that-is-no-string-approves-nothing": async () => {
+      const decision = await approveOver({ approved: true, reason: 5 });
+      equal([decision.approved, decision.reason], [false, 'tool approval hook "h0" failed']);
+      equal(outcomesOf(decision), ["h0: bad_result"]);
+    },
     "a-reply-that-throws-when-it-is-read-denies": async () => {
       const reply = {
         get approved(): boolean {

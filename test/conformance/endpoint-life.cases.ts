@@ -7,22 +7,9 @@ import { createSecretKey, createSigningKey, createVerificationKey } from "../../
 import { createReplyVerifier } from "../../src/signing/reply.ts";
 import { createRequestSigner } from "../../src/signing/request.ts";
 import { createWebhookSigner, createWebhookVerifier, parseWebhookSecret } from "../../src/signing/standard-webhooks.ts";
-import { type RequestVector } from "../vectors/vector.ts";
-import { vectors } from "../vectors/verify.ts";
 import { type Case, equal, ok, rejects } from "./case.ts";
-import {
-  ask,
-  createEndpoint,
-  hook,
-  type Message,
-  now,
-  refusalOf,
-  toBytes,
-  toCall,
-  toRequest,
-  toSigned,
-} from "./endpoint-setting.ts";
-import { ENDPOINT, ENDPOINT_URL, GATEWAY, NOW_MS, SECRET, thrownBy } from "./signing-setting.ts";
+import { ask, createEndpoint, hook, now, refusalOf, toBytes, toCall, toRequest, toSigned } from "./endpoint-setting.ts";
+import { ENDPOINT, ENDPOINT_URL, GATEWAY, SECRET, thrownBy } from "./signing-setting.ts";
 
 const NEXT = "the next shared secret of more than 32 bytes, for tests";
 
@@ -177,6 +164,9 @@ const keyCases: readonly Case[] = [
     const published = await endpoint.fetch(new Request("https://any.example/x/.well-known/jwks.json"));
     const jwks = (await published.json()) as Jwks;
     ok(!JSON.stringify(jwks).includes('"d"'), "a private key is published");
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+    const posted = new Request("https://any.example/.well-known/jwks.json", init);
+    equal(await refusalOf(endpoint, posted), "401 signature_missing");
     const verified = await createReplyVerifier({
       keys: createKeySet(await Promise.all(parseJwks(jwks).map((jwk) => createVerificationKey(jwk)))),
       issuer: ENDPOINT,
@@ -269,47 +259,5 @@ const keyCases: readonly Case[] = [
   }),
 ];
 
-async function endVector(vector: RequestVector): Promise<string> {
-  const trusted = vector.trusted.map((name) => vectors.keys[name]);
-  const secret = trusted.flatMap((one) => one.secret ?? []);
-  const gateway = { keys: trusted.map(({ jwk }) => ({ ...jwk, d: undefined })) };
-  const own = vectors.keys.es256_endpoint.jwk ?? {};
-  const { parties, now_ms: nowMs } = vectors;
-  const endpoint = createHookEndpoint(hook, {
-    name: parties.endpoint,
-    url: parties.endpoint_url,
-    gateway: parties.gateway,
-    ...(secret.length > 0 ? { secret } : { keys: { gateway, own } }),
-    maxBodyBytes: vector.max_body_bytes,
-    now: () => nowMs,
-  });
-  const send = (): Promise<Response> => {
-    const headers = new Headers();
-    if (vector.content_type !== null) headers.set("content-type", vector.content_type);
-    if (vector.header !== null) headers.set("hook-signature", vector.header);
-    const hasBody = vector.method !== "GET" && vector.method !== "HEAD";
-    const init = { method: vector.method, headers, ...(hasBody && { body: toBytes(vector.body) }) };
-    return endpoint.fetch(new Request(parties.endpoint_url, init));
-  };
-  for (let arrival = 1; arrival < (vector.arrivals ?? 1); arrival += 1) await send();
-  const response = await send();
-  if (response.status === 202) return "ok";
-  const { error } = (await response.json()) as Message;
-  return error?.data?.reason ?? "ok";
-}
-
-const vectorCases: readonly Case[] = [
-  endpointCase("every request vector ends as it says", "http.md 2: each failure with its own code", async () => {
-    const requests = [...vectors.accepted, ...vectors.refused].filter((vector) => vector.kind === "request");
-    ok(requests.length >= 40, "the vectors are gone");
-    equal(NOW_MS, vectors.now_ms);
-    for (const vector of requests) {
-      // A web-standard request cannot say it: it makes "POST" of it.
-      if (vector.name === "post in lower case") continue;
-      equal([vector.name, await endVector(vector)], [vector.name, vector.code ?? "ok"]);
-    }
-  }),
-];
-
-/** How an endpoint lives: deadlines, events, keys, and the vectors through its front door. */
-export const endpointLifeCases: readonly Case[] = [...lifeCases, ...keyCases, ...vectorCases];
+/** How an endpoint lives: deadlines, events, keys. */
+export const endpointLifeCases: readonly Case[] = [...lifeCases, ...keyCases];

@@ -13,6 +13,7 @@ import {
   toRequest,
   toSigned,
 } from "./endpoint-setting.ts";
+import { endpointVectorCases } from "./endpoint-vectors.cases.ts";
 import { createSide, ENDPOINT_URL, GATEWAY, NOW_MS, reasonOf } from "./signing-setting.ts";
 
 const HTTP_1 = "http.md 1: A hook call over HTTP";
@@ -241,4 +242,4 @@ const refusalCases: readonly Case[] = [
 ];
 
 /** What an endpoint promises on the wire. */
-export const endpointCases: readonly Case[] = [...callCases, ...refusalCases];
+export const endpointCases: readonly Case[] = [...callCases, ...refusalCases, ...endpointVectorCases];

@@ -62,6 +62,19 @@ export const limitCases: readonly Case[] = casesOf(
       );
       equal((await post(gateway, CALL)).status, 200);
     },
+    "a-body-that-comes-slowly-holds-up-nobody": async () => {
+      const gateway = await gatewayOf({}, { limits: { maxConcurrency: 1 } });
+      const senders: ReadableStreamDefaultController<Uint8Array>[] = [];
+      const slow = Array.from({ length: 3 }, () => {
+        const body = new ReadableStream<Uint8Array>({ start: (sender) => void senders.push(sender) });
+        return gateway.fetch(requestOf({ body }));
+      });
+      equal((await post(gateway, CALL)).status, 200);
+      for (const [index, sender] of senders.entries()) {
+        sender.close();
+        equal((await slow[index])?.status, 400);
+      }
+    },
     "draining-lets-calls-finish-and-takes-no-more": async () => {
       const held = createGate();
       const kinds: string[] = [];

@@ -1,10 +1,13 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
+import { attemptsCases } from "./attempts.cases.ts";
 import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
+import { compositeCases } from "./composite.cases.ts";
+import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
@@ -15,6 +18,8 @@ import { authCases, originCases } from "./gateway-access.cases.ts";
 import { bodyCases } from "./gateway-body.cases.ts";
 import { limitCases, pageCases } from "./gateway-limit.cases.ts";
 import { batchCases, messageCases } from "./gateway.cases.ts";
+import { hostJwtCases } from "./host-jwt.cases.ts";
+import { callerTimeoutCases, gatewayKeyCases, hostSignatureCases } from "./host-signature.cases.ts";
 import { httpEventCases } from "./http-event.cases.ts";
 import { httpHelloCases } from "./http-hello.cases.ts";
 import { httpLimitCases } from "./http-limit.cases.ts";
@@ -23,6 +28,14 @@ import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
+import { jcliBackgroundCases } from "./jcli-background.cases.ts";
+import { jcliChainCases } from "./jcli-chain.cases.ts";
+import { jcliEventCases } from "./jcli-events.cases.ts";
+import { jcliFileCases } from "./jcli-file.cases.ts";
+import { jcliSessionCases } from "./jcli-session.cases.ts";
+import { jcliSourceCases } from "./jcli-sources.cases.ts";
+import { jcliTextCases } from "./jcli-text.cases.ts";
+import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -37,7 +50,9 @@ import { serveStdioCases } from "./serve-stdio.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
+import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
+import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
@@ -47,6 +62,7 @@ export const cases: readonly Case[] = [
   ...mountCases,
   ...pointCases,
   ...chainCases,
+  ...attemptsCases,
   ...respondCases,
   ...replyCases,
   ...approvalCases,
@@ -63,22 +79,12 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...turnLifecycleCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
   ...stdioProcessCases,
   ...serveStdioCases,
-  ...signingCases,
-  ...messageCases,
-  ...batchCases,
-  ...bodyCases,
-  ...authCases,
-  ...originCases,
-  ...limitCases,
-  ...pageCases,
-  ...noAnswerCases,
-  ...faultCases,
-  ...clientEventCases,
   ...httpCases,
   ...httpReplyCases,
   ...httpRetryCases,
@@ -86,8 +92,35 @@ export const cases: readonly Case[] = [
   ...httpLimitCases,
   ...httpEventCases,
   ...httpUrlCases,
+  ...signingCases,
   ...endpointCases,
   ...endpointLifeCases,
+  ...tornDownCases,
   ...trustCases,
   ...dialectCases,
+  ...compositeCases,
+  ...jcliTextCases,
+  ...jcliEventCases,
+  ...jcliChainCases,
+  ...jcliSessionCases,
+  ...jcliBackgroundCases,
+  ...jcliFileCases,
+  ...jcliSourceCases,
+  ...llmCases,
+  ...messageCases,
+  ...batchCases,
+  ...bodyCases,
+  ...authCases,
+  ...originCases,
+  ...configRemoteCases,
+  ...rotationCases,
+  ...hostJwtCases,
+  ...hostSignatureCases,
+  ...gatewayKeyCases,
+  ...callerTimeoutCases,
+  ...limitCases,
+  ...pageCases,
+  ...noAnswerCases,
+  ...faultCases,
+  ...clientEventCases,
 ];

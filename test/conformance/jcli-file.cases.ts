@@ -12,7 +12,8 @@ function lines(...text: readonly string[]): string {
 /** Where each hook is and what it runs. */
 function kept({ hooks }: HookFile): readonly string[] {
   return hooks.map(({ event, index, line, definition }) => {
-    const text = definition.type === "bash" ? definition.command : definition.prompt;
+    const text =
+      definition.type === "bash" ? definition.command : definition.type === "llm" ? definition.prompt : definition.url;
     return `${line} ${event}[${index}] ${text}`;
   });
 }
@@ -66,7 +67,7 @@ const WRONG: readonly [
     "unknown-type",
     lines("stop:", "  - type: bsh", "    command: a"),
     [],
-    ['f:2:11 stop[0].type: unknown type, got "bsh"; did you mean "bash"? (expected one of: bash, llm)'],
+    ['f:2:11 stop[0].type: unknown type, got "bsh"; did you mean "bash"? (expected one of: bash, llm, http)'],
   ],
   [
     "wrong-types",

@@ -125,7 +125,7 @@ export const jcliSessionCases: readonly Case[] = [
       { event: "stop" },
       { event: "stop", command: 5 },
       { event: "stop", command: "a", timeout: 0 },
-      { event: "stop", type: "http", url: "https://example.com" },
+      { event: "stop", type: "htp", url: "https://example.com" },
     ];
     for (const request of wrong)
       await rejects(

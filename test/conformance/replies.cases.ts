@@ -88,7 +88,8 @@ export const replyCases: readonly Case[] = casesOf(
           warnings.map(({ fields }) => fields),
           [{ hook: "h", keys: Object.keys(reply).join(", ") }],
         );
-        ok(warnings[0]?.message.includes("picoclaw-docs"), "the dialect to set is not named");
+        ok(warnings[0]?.message.includes("docs/protocol.md"), "where to look is not named");
+        ok(!warnings[0]?.message.includes("set "), "there is no such key in a config");
       }
     },
     "names-of-another-dialect-are-reported-beside-an-action-too": async () => {

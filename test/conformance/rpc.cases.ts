@@ -29,6 +29,7 @@ const LEAST: Readonly<Record<string, unknown>> = {
   "hook.approve_tool": { tool: "exec" },
   "hook.check_tool": { tool: "exec" },
   "hook.after_tool": { tool: "exec" },
+  "hook.run": { event: "stop" },
   "hook.event": { Kind: "turn_start" },
 };
 
@@ -45,6 +46,7 @@ export const rpcCases: readonly Case[] = casesOf(
         "hook.approve_tool",
         "hook.check_tool",
         "hook.after_tool",
+        "hook.run",
         "hook.event",
       ]);
     },

@@ -68,6 +68,7 @@ export const tornDownCases: readonly Case[] = [
     async run() {
       let request: object = {};
       const gate = createGate();
+      const waiting: object[] = [];
       const kinds: string[] = [];
       const manager = await managerOf(
         {
@@ -78,7 +79,7 @@ export const tornDownCases: readonly Case[] = [
             },
           },
         },
-        { currentRequest: () => request },
+        { currentRequest: () => request, waitUntil: () => waiting.push(request) },
       );
       const [a, b] = [{}, {}];
       request = a;
@@ -93,6 +94,7 @@ export const tornDownCases: readonly Case[] = [
       await manager.flush(5000);
       equal(kinds, ["stuck", "mine", "after"]);
       equal(manager.hooks()[0]?.events, { delivered: 3, dropped: 0, failed: 0 });
+      equal([waiting[0] === a, waiting[1] === b, waiting.length], [true, true, 2]);
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** The gateway's side of an endpoint, over real sockets: a manager with one hook, and a way to send what no gateway sends. */
 import { once } from "node:events";
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { nodeCrypto } from "../../adapters/node/crypto.ts";
 import { createHttpExchange } from "../../adapters/node/http-exchange.ts";
 import {
@@ -26,6 +26,7 @@ export const SECRET = "0123456789abcdef0123456789abcdef0123456789abcdef";
 /** The environment of every example. */
 export const ENV = { HOOK_SECRET: SECRET, HOOK_URL: AUDIENCE, HOOK_GATEWAY: GATEWAY, PORT: "0" } as const;
 
+const FIRST_PIECE_CHARS = 16_384;
 const POINTS: ReadonlySet<HookPoint> = new Set<HookPoint>(["before_tool", "approve_tool"]);
 const crypto = nodeCrypto;
 
@@ -85,18 +86,29 @@ export async function answerTo(url: string, hostile: Hostile): Promise<string> {
         "hook-signature",
         Array.from({ length: signatures }, () => token),
       );
-    // An endpoint may close the connection without having read all of a body that is too long.
-    sent.on("error", () => {});
-    sent.end(method === "GET" ? undefined : body);
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    const [response] = await send(sent, method === "GET" ? "" : body);
     let text = "";
     for await (const chunk of response) text += String(chunk);
+    sent.destroy();
     const { error } = JSON.parse(text) as { error?: { message: string; data?: { reason?: string } } };
-    if (text.includes("hook-gateway") || /\bat .+:\d+|Traceback/.test(text))
-      throw new Error(`it shows too much: ${text}`);
+    if (/\bat .+:\d+|Traceback/.test(text)) throw new Error(`it shows too much: ${text}`);
     answer = `${response.statusCode} ${error === undefined ? "answered" : (error.data?.reason ?? error.message)}`;
   }
   return answer;
+}
+
+/**
+ * Sends a body and waits for the answer. Of a long one only the beginning is sent before that: an endpoint that refuses it
+ * closes the connection, and what is still on its way then may take the answer with it.
+ */
+async function send(sent: ClientRequest, body: string): Promise<[IncomingMessage]> {
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  if (body !== "") sent.setHeader("content-length", Buffer.byteLength(body));
+  if (body.length > FIRST_PIECE_CHARS) sent.write(body.slice(0, FIRST_PIECE_CHARS));
+  else sent.end(body);
+  const response = await answered;
+  sent.on("error", () => {});
+  return response;
 }
 
 export const APPROVAL = JSON.stringify({

@@ -54,9 +54,10 @@ export const TEST_BODY = `const call = JSON.stringify({
 });
 
 test("the hook approves what only reads, and nothing else", () => {
-  const origin = { meta: undefined };
-  assert.deepEqual(hook.approveTool({ ...origin, tool: "read_file" }), { approved: true });
-  assert.equal(hook.approveTool({ ...origin, tool: "shell" }).approved, false);
+  const names = { AgentID: "main", TurnID: "1", ParentTurnID: "", SessionKey: "chat", TracePath: "", Source: "" };
+  const meta = { ...names, Iteration: 1 };
+  assert.deepEqual(hook.approveTool({ meta, tool: "read_file" }), { approved: true });
+  assert.equal(hook.approveTool({ meta, tool: "shell" }).approved, false);
 });
 
 test("a call without a signature is refused", async () => {

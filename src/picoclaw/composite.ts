@@ -1,0 +1,190 @@
+import type { LifecycleHost } from "../jcli/host.ts";
+import type { HookResult } from "../jcli/result.ts";
+import type { HostEvent } from "./event.ts";
+import type {
+  ApprovalDecision,
+  HookHost,
+  HostCallOptions,
+  HostContext,
+  LifecycleOutcome,
+  LlmRequestDecision,
+  LlmResponseDecision,
+  ToolCallDecision,
+  ToolCheckDecision,
+  ToolOutcomeDecision,
+  Trace,
+} from "./host.ts";
+import {
+  applyToCall,
+  applyToOutcome,
+  applyToRequest,
+  applyToResponse,
+  toCallContext,
+  toOutcomeContext,
+  toRequestContext,
+  toResponseContext,
+} from "./lifecycle.ts";
+import type { HookManager } from "./manager.ts";
+import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
+
+/** The two systems of {@link createCompositeHost}. */
+export interface CompositeHostParts {
+  readonly hooks: HookManager;
+  readonly lifecycle: LifecycleHost;
+}
+
+/**
+ * Asks the hooks of both systems as one host: at each point the point's own hooks first, then those of the event that
+ * belongs to it, in the same call. Closing it closes both.
+ * @see docs/yaml.md, "Both systems in one turn"
+ */
+export function createCompositeHost(parts: CompositeHostParts): HookHost {
+  return new CompositeHost(parts);
+}
+
+class CompositeHost implements HookHost {
+  readonly #hooks: HookManager;
+  readonly #lifecycle: LifecycleHost;
+
+  constructor({ hooks, lifecycle }: CompositeHostParts) {
+    this.#hooks = hooks;
+    this.#lifecycle = lifecycle;
+  }
+
+  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+    const before = await this.#hooks.beforeLlm(request, options);
+    if (before.action !== "continue") return before;
+    const outcome = await this.#lifecycle.run(toRequestContext(before.request), options);
+    if (outcome.result.action !== undefined) return { ...before, ...toAbort(outcome, before.trace) };
+    const { retry_feedback: _, ...said } = toSaid(outcome.result);
+    const changed = applyToRequest(before.request, outcome.result);
+    return {
+      ...before,
+      ...said,
+      ...toChange(before, { isChanged: changed !== before.request, outcome }),
+      request: changed,
+    };
+  }
+
+  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+    const after = await this.#hooks.afterLlm(response, options);
+    if (after.action !== "continue") return after;
+    const outcome = await this.#lifecycle.run(toResponseContext(after.response), options);
+    if (outcome.result.action !== undefined) return { ...after, ...toAbort(outcome, after.trace) };
+    const changed = applyToResponse(after.response, outcome.result);
+    const change = toChange(after, { isChanged: changed !== after.response, outcome });
+    return { ...after, ...toSaid(outcome.result), ...change, response: changed };
+  }
+
+  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+    const before = await this.#hooks.beforeTool(call, options);
+    return before.action === "continue" ? this.#beforeExecution(before, options) : before;
+  }
+
+  approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
+    return this.#hooks.approveTool(request, options);
+  }
+
+  checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+    const beforeApproval = (before: ToolCallDecision): Promise<ToolCallDecision> =>
+      this.#beforeExecution(before, options);
+    return this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval });
+  }
+
+  async afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+    const after = await this.#hooks.afterTool(outcome, options);
+    if (after.action !== "continue") return after;
+    const ran = await this.#lifecycle.run(toOutcomeContext(after.outcome), options);
+    const changed = applyToOutcome(after.outcome, ran.result);
+    const change = toChange(after, { isChanged: changed !== after.outcome, outcome: ran });
+    return { ...after, ...toSaid(ran.result), ...change, outcome: changed };
+  }
+
+  run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    return this.#lifecycle.run(context, options);
+  }
+
+  emit(event: HostEvent): void {
+    this.#hooks.emit(event);
+  }
+
+  async flush(timeoutMs: number): Promise<void> {
+    await Promise.all([this.#hooks.flush(timeoutMs), this.#lifecycle.flush(timeoutMs)]);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#hooks.close(), this.#lifecycle.close()]);
+  }
+
+  async #beforeExecution(before: ToolCallDecision, options?: HostCallOptions): Promise<ToolCallDecision> {
+    const outcome = await this.#lifecycle.run(toCallContext(before.call), options);
+    const { action } = outcome.result;
+    if (action === "stop") return { ...before, ...toAbort(outcome, before.trace) };
+    const call = applyToCall(before.call, outcome.result);
+    if (action === undefined && call !== undefined) {
+      return {
+        ...before,
+        ...toSaid(outcome.result),
+        ...toChange(before, { isChanged: call !== before.call, outcome }),
+        call,
+      };
+    }
+    const reason = action === "skip" ? toReason(outcome) : "the tool_arguments of a hook are not a JSON object";
+    return {
+      ...before,
+      ...toSaid(outcome.result),
+      action: "deny_tool",
+      reason,
+      trace: join(before.trace, outcome.trace),
+    };
+  }
+}
+
+interface Change {
+  readonly changed: boolean;
+  readonly trace: Trace;
+}
+
+function toChange(
+  before: Change,
+  { isChanged, outcome }: { readonly isChanged: boolean; readonly outcome: LifecycleOutcome },
+): Change {
+  return { changed: before.changed || isChanged, trace: join(before.trace, outcome.trace) };
+}
+
+/** A stop ends the step and the turn it is part of. */
+function toAbort(
+  outcome: LifecycleOutcome,
+  before: Trace,
+): { readonly action: "abort_turn"; readonly reason: string; readonly trace: Trace } & Said {
+  return {
+    action: "abort_turn",
+    reason: toReason(outcome),
+    trace: join(before, outcome.trace),
+    ...toSaid(outcome.result),
+  };
+}
+
+/** Why a chain ended: what a hook said, or which hook it was. */
+function toReason({ result, trace }: LifecycleOutcome): string {
+  const last = trace.records.at(-1);
+  if (result.retry_feedback !== undefined) return result.retry_feedback;
+  if (last?.outcome === "no_verdict") return `hook "${last.hook}" ${last.kind === "timeout" ? "timed out" : "failed"}`;
+  return `hook "${last?.hook ?? "?"}" said ${result.action ?? "nothing"}`;
+}
+
+interface Said {
+  readonly system_message?: string;
+  readonly retry_feedback?: string;
+}
+
+function toSaid({ system_message, retry_feedback }: HookResult): Said {
+  return {
+    ...(system_message !== undefined && { system_message }),
+    ...(retry_feedback !== undefined && { retry_feedback }),
+  };
+}
+
+function join(before: Trace, { records }: Trace): Trace {
+  return { id: before.id, records: [...before.records, ...records] };
+}

@@ -1,0 +1,44 @@
+import { getEventListeners } from "node:events";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { runWithin } from "../../src/endpoint/deadline.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Each way in which a call ends, and what it ends with. */
+const ENDS: Readonly<Record<string, (caller: AbortController) => Promise<unknown>>> = {
+  resolves: () => Promise.resolve("done"),
+  rejects: () => Promise.reject(new Error("no")),
+  "is late": () => {
+    vi.advanceTimersByTime(1000);
+    return new Promise<never>(() => {});
+  },
+  "is given up": (caller) => {
+    caller.abort();
+    return new Promise<never>(() => {});
+  },
+  "rejects after it was given up": (caller) => {
+    caller.abort();
+    return Promise.reject(new Error("late"));
+  },
+};
+
+test.each(Object.entries(ENDS))("a call that %s leaves no timer and no listener", async (_name, call) => {
+  const caller = new AbortController();
+  await runWithin(() => call(caller), { timeoutMs: 1000, signal: caller.signal }).catch(() => undefined);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+});
+
+test("a caller that is gone before is not worked for", async () => {
+  const call = vi.fn<() => Promise<void>>();
+  const signal = AbortSignal.abort();
+  await expect(runWithin(call, { timeoutMs: 1000, signal })).rejects.toMatchObject({ kind: "aborted" });
+  expect(call).not.toHaveBeenCalled();
+  expect(vi.getTimerCount()).toBe(0);
+});

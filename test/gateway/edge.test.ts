@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { createEdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
+import type { PeerInfo } from "../../src/gateway/origin.ts";
+import { createObjectLog, type LogFields } from "../../src/log.ts";
+import { createBuiltinRegistry } from "../../src/picoclaw/index.ts";
+
+const TOKEN_SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const OPEN = { hooks: { builtins: { deny_tools: { enabled: true, config: { tools: ["rm"] } } } } };
+const GUARDED = { ...OPEN, gateway: { auth: { tokens: [{ name: "bot", sha256: TOKEN_SHA256 }] } } };
+
+interface Stage {
+  readonly lines: LogFields[];
+  ask(request?: { readonly host?: string; readonly token?: string }, info?: PeerInfo): Promise<Response>;
+}
+
+function createStage(options: Partial<EdgeGatewayOptions>): Stage {
+  const lines: LogFields[] = [];
+  const log = createObjectLog((level, line) => lines.push({ level, ...line }));
+  const gateway = createEdgeGateway({ config: OPEN, configName: "CONFIG", env: {}, ports: {}, log, ...options });
+  return {
+    lines,
+    ask({ host = "gateway.example.com", token } = {}, info = {}) {
+      const headers = new Headers({ "content-type": "application/json", host });
+      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+      const body = '{"jsonrpc":"2.0","id":1,"method":"hook.before_tool","params":{"tool":"rm"}}';
+      return gateway.fetch(new Request(`https://${host}/rpc`, { method: "POST", headers, body }), info);
+    },
+  };
+}
+
+describe("a gateway on the edge", () => {
+  test("serves whoever has a token", async () => {
+    const { ask } = createStage({ config: GUARDED });
+    const reply = await ask({ token: "test" }, { remoteAddress: "203.0.113.9" });
+    expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('"deny_tool"')]);
+    expect((await ask({ token: "tesT" })).status).toBe(401);
+    expect((await ask()).status).toBe(401);
+  });
+
+  test("without authentication serves nobody, and says so once in its log and not to callers", async () => {
+    const { ask, lines } = createStage({});
+    for (const host of ["gateway.example.com", "localhost"]) {
+      const reply = await ask({ host });
+      expect([reply.status, await reply.text()]).toEqual([500, expect.not.stringContaining("gateway.auth")]);
+    }
+    const errors = lines.filter(({ level }) => level === "error").map(({ error }) => error);
+    expect(errors).toEqual([expect.stringContaining("configure gateway.auth")]);
+  });
+
+  test("on the developer's machine serves only that machine", async () => {
+    const { ask } = createStage({ isLocal: true });
+    expect((await ask({ host: "localhost" })).status).toBe(200);
+    expect((await ask({ host: "localhost" }, { remoteAddress: "127.0.0.1" })).status).toBe(200);
+    expect((await ask({ host: "localhost" }, { remoteAddress: "203.0.113.9" })).status).toBe(403);
+    expect((await ask({ host: "hookgate.example.workers.dev" })).status).toBe(403);
+  });
+
+  test("is built by each request that finds none, and by no request after", async () => {
+    let built = 0;
+    const builtins = createBuiltinRegistry();
+    builtins.register("count", () => {
+      built += 1;
+      return { beforeTool: () => undefined };
+    });
+    const config = { ...GUARDED, hooks: { builtins: { count: { enabled: true } } } };
+    const { ask } = createStage({ config, builtins });
+    expect(built).toBe(0);
+    const replies = await Promise.all([ask({ token: "test" }), ask({ token: "test" })]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    const atFirst = built;
+    await ask({ token: "test" });
+    expect([atFirst, built]).toEqual([2, 2]);
+  });
+
+  test.for([
+    ["no config", undefined, "$: missing"],
+    ["a number", 5, "$: missing"],
+    ["text that is not JSON", "{", "not JSON"],
+    ["an unknown key", { hooks: { builtin: {} } }, 'did you mean "builtins"?'],
+    ["a variable that is not set", { hooks: { processes: { a: secretHook("${env:NOBODY}") } } }, "NOBODY is not set"],
+    ["a variable that is no text", { hooks: { processes: { a: secretHook("${env:TABLE}") } } }, "TABLE is not set"],
+    ["a process", { hooks: { processes: { gate: stdioHook() } } }, "hooks.processes.gate"],
+    [
+      "a process, and what to do",
+      { hooks: { processes: { gate: stdioHook() } } },
+      "run a gateway with this hook on Node",
+    ],
+  ] as const)("refuses %s, for good, and says why where that is safe", async ([, config, said]) => {
+    const { ask } = createStage({ config, env: { TABLE: {} }, isLocal: true });
+    for (let round = 0; round < 2; round += 1) {
+      const reply = await ask({ host: "localhost" });
+      expect([reply.status, await reply.text()]).toEqual([
+        500,
+        expect.stringContaining(JSON.stringify(said).slice(1, -1)),
+      ]);
+    }
+  });
+});
+
+function secretHook(secret: string): object {
+  return { enabled: true, transport: "http", url: "https://hooks.example.com/", secret, intercept: ["before_tool"] };
+}
+
+function stdioHook(): object {
+  return { enabled: true, command: ["python3", "gate.py"], intercept: ["before_tool"] };
+}
