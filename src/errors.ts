@@ -96,6 +96,7 @@ export function toHttpStatus(code: HookgateErrorCode): number {
  */
 export type NoVerdictKind =
   | "timeout"
+  | "budget"
   | "aborted"
   | "unreachable"
   | "redirect"

@@ -14,6 +14,14 @@ export {
   toHttpStatus,
   toRpcCode,
 } from "./errors.ts";
+export {
+  type FailureCause,
+  type FailureEffect,
+  type FailureRules,
+  type HookRecord,
+  causeOf,
+  NO_VERDICT_KINDS,
+} from "./chain/index.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
 export {
   type BuiltinContext,
@@ -64,6 +72,15 @@ export {
   HookManager,
   type HookManagerOptions,
   type HookTimeouts,
+  type HookBudgets,
+  type HookPolicies,
+  type HookMatch,
+  type MatchField,
+  type OperationOptions,
+  type HookExecutionMode,
+  type CacheOptions,
+  type CacheHint,
+  type FailOpenCount,
   type MountOptions,
   type MountedHookStatus,
   type HostPayload,

@@ -1,7 +1,6 @@
 import type { HookConnection, HookPorts } from "../../src/config/index.ts";
-import { createEdgeGateway, type EdgeGateway } from "../../src/gateway/edge.ts";
+import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createObjectLog } from "../../src/log.ts";
-import type { BuiltinRegistry } from "../../src/picoclaw/index.ts";
 import { createFetchExchange, type ExchangeFetch } from "../../src/transport/fetch-exchange.ts";
 import type { EndpointWorker } from "./endpoint.ts";
 import { createReplayStore, type ReplayShard } from "./replay.ts";
@@ -19,30 +18,29 @@ export interface GatewayEnv {
 }
 
 /** Options of {@link createGatewayWorker}. */
-export interface GatewayWorkerOptions {
+export interface GatewayWorkerOptions extends Pick<EdgeGatewayOptions, "builtins" | "hooksYaml"> {
   /**
    * The config, such as a JSON module that is bundled, or its text. Secrets in it are `${env:NAME}`.
    * @default the variable `HOOKGATE_CONFIG`: a table, or JSON text
    */
   readonly config?: string | object | undefined;
-  /** The in-process hooks a config may name. @default hookgate's own */
-  readonly builtins?: BuiltinRegistry | undefined;
 }
 
 /**
  * Makes a Worker of a gateway, which is built with the first request, once for each isolate. Without authentication it
  * serves only where the variable `HOOKGATE_DEV` is `1`, and even then only this machine, for `wrangler dev`.
  */
-export function createGatewayWorker({ config, builtins }: GatewayWorkerOptions = {}): EndpointWorker<GatewayEnv> {
+export function createGatewayWorker(options: GatewayWorkerOptions = {}): EndpointWorker<GatewayEnv> {
   let gateway: EdgeGateway | undefined;
   const open = (env: GatewayEnv): EdgeGateway =>
     createEdgeGateway({
-      config: config ?? env.HOOKGATE_CONFIG,
+      ...options,
+      config: options.config ?? env.HOOKGATE_CONFIG,
       configName: "HOOKGATE_CONFIG",
       env,
       isLocal: env.HOOKGATE_DEV === "1",
-      builtins,
       ports: createHookPorts(env),
+      fetch: limitConnections((url, init) => fetch(url, init)),
       replay: env.REPLAY && createReplayStore(env.REPLAY),
       // Workers Logs index the members of an object.
       log: createObjectLog((level, line) => console[level](line)),

@@ -7,10 +7,12 @@ import { isatty } from "node:tty";
 import { parseArgs } from "node:util";
 import type { CliHost, CliStream, StopSignal, WriteFileOptions } from "../../src/cli/index.ts";
 import { createGuardedFetch } from "./agent-fetch.ts";
+import { createHookFiles, createTrustStore } from "./hook-files.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
 import { findProgram, inspectFile, versionOf } from "./inspect.ts";
 import { probe } from "./probe.ts";
 import { serveGateway } from "./serve.ts";
+import { createShell } from "./shell.ts";
 import { serveOnStdio } from "./stdio.ts";
 import { readPackageFile, readVersion } from "./version.ts";
 import { watchFile } from "./watch-file.ts";
@@ -25,6 +27,13 @@ export async function createNodeCliHost(): Promise<CliHost> {
     fetch: (url, request) => fetch(url, request),
     request: (url, options) => fetch(url, { ...options, redirect: "manual" }),
     ports: nodeHookPorts,
+    yaml: {
+      cwd: process.cwd(),
+      files: createHookFiles(),
+      trust: createTrustStore(),
+      startCommand: createShell(),
+      fetch: (url, init) => fetch(url, init),
+    },
     fetchKeys: createGuardedFetch(),
     digest: (bytes) => createHash("sha256").update(bytes).digest(),
     now: () => performance.now(),

@@ -1,45 +1,10 @@
-import { HookCallError, type NoVerdictKind } from "../errors.ts";
+import { HookCallError, HookgateError } from "../errors.ts";
+import { callHook, type Judged, type Step } from "./call.ts";
 import { Current } from "./current.ts";
 import { Deadline } from "./deadline.ts";
+import type { ChainHook, ChainRules, Judgement } from "./hook.ts";
 import { CallScope } from "./scope.ts";
-import { type FailureEffect, type FailurePolicy, type HookRecord, type NoVerdict, toNoVerdict } from "./verdict.ts";
-
-/** A hook as the engine sees it. */
-export interface ChainHook<P extends object> {
-  readonly name: string;
-  readonly source: string;
-  /** Deadline of one call in milliseconds, 1 to {@link MAX_TIMEOUT_MS}. */
-  readonly timeoutMs: number;
-  readonly policy: FailurePolicy;
-  /** How often a call without a verdict is made again, at once, before the policy is asked. @default 0 */
-  readonly retryCount?: number | undefined;
-  /** Whether the hook is called for a payload. @default always */
-  appliesTo?(payload: P): boolean;
-  /** Calls the hook; the reply, or a promise of it, is read by {@link ChainRules.judge}. */
-  call(current: Current<P>, scope: CallScope): unknown;
-}
-
-/** What one reply does to the chain. */
-export interface Judgement<P extends object, V> {
-  /** The verdict's name in the record. */
-  readonly outcome: string;
-  /** The new payload; absent when nothing changed. */
-  readonly next?: P;
-  /** Ends the chain with this verdict. */
-  readonly halt?: V;
-  /** A part of the verdict that was not applied; the rest of it counts. */
-  readonly withheld?: { readonly kind: NoVerdictKind; readonly message: string };
-}
-
-/** The part of a chain that belongs to a hook system: how a reply is read and what it does. */
-export interface ChainRules<P extends object, V, H extends ChainHook<P> = ChainHook<P>> {
-  readonly point: string;
-  /**
-   * Reads a reply.
-   * @throws {HookCallError} when the reply is not a verdict
-   */
-  judge(reply: unknown, current: P, hook: H): Judgement<P, V>;
-}
+import { type FailureEffect, type HookRecord, type NoVerdict, toNoVerdict } from "./verdict.ts";
 
 /** Options of {@link runChain}. */
 export interface ChainOptions {
@@ -55,12 +20,33 @@ export interface ChainOptions {
    * called, and gives no verdict. @default no bound
    */
   readonly timeoutMs?: number | undefined;
+  /**
+   * What a used-up budget means. `end_chain`: hooks that were not reached are left out. `ask_hooks`: each of them gives no
+   * verdict, of kind `budget` as the hook that was cut, and its own failure policy decides: an approver that was not
+   * reached has not approved. @default "end_chain"
+   */
+  readonly whenExhausted?: "end_chain" | "ask_hooks" | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
 }
 
+/** Options of {@link runChain}. */
+export interface RunOptions<P extends object, V, H extends ChainHook<P> = ChainHook<P>> extends ChainOptions {
+  readonly rules: ChainRules<P, V, H>;
+  /** Which hooks are still to be called when a hook has changed the payload. @default those that were */
+  readonly reselect?: ((payload: P, after: H) => readonly H[]) | undefined;
+  /** Told of each record and whose it is. It must not throw. @default nobody */
+  readonly onRecord?: ((record: HookRecord, hook: H) => void) | undefined;
+}
+
+/** A hook that is to be called after the chain, with the payload as it was at the hook's place. */
+export interface DetachedCall<P extends object, H> {
+  readonly hook: H;
+  readonly current: Current<P>;
+}
+
 /** How a chain ended. */
-export interface ChainOutcome<P extends object, V> {
+export interface ChainOutcome<P extends object, V, H = ChainHook<P>> {
   /** The payload as the hooks left it; the input itself when none changed it. */
   readonly current: Current<P>;
   readonly changed: boolean;
@@ -73,23 +59,38 @@ export interface ChainOutcome<P extends object, V> {
   /** Whether the host's signal ended the chain. */
   readonly aborted: boolean;
   readonly records: readonly HookRecord[];
+  /** The detached hooks that were reached; absent when there were none. */
+  readonly detached?: readonly DetachedCall<P, H>[] | undefined;
 }
 
 const monotonic = (): number => performance.now();
 
 /**
- * Calls hooks one after the other, each under its own deadline, and applies their verdicts. It never rejects: what
- * goes wrong in a hook is a record and, by the hook's failure policy, perhaps the end of the chain.
+ * Calls hooks one after the other, or neighbours that are `parallel` at once, each under its own deadline, and applies
+ * their verdicts in order. It never rejects: what goes wrong in a hook is a record and, by the hook's failure policy,
+ * perhaps the end of the chain.
  */
-export async function runChain<P extends object, V, H extends ChainHook<P>>(
+export function runChain<P extends object, V, H extends ChainHook<P>>(
   hooks: readonly H[],
   input: Current<P>,
-  options: ChainOptions & { readonly rules: ChainRules<P, V, H> },
-): Promise<ChainOutcome<P, V>> {
-  const run = new ChainRun<P, V, H>(input, options);
+  options: RunOptions<P, V, H>,
+): Promise<ChainOutcome<P, V, H>> {
+  return callInOrder(hooks, new ChainRun<P, V, H>(input, options), options.reselect);
+}
+
+async function callInOrder<P extends object, V, H extends ChainHook<P>>(
+  hooks: readonly H[],
+  run: ChainRun<P, V, H>,
+  reselect?: (payload: P, after: H) => readonly H[],
+): Promise<ChainOutcome<P, V, H>> {
   try {
-    for (const hook of hooks) {
-      let next = run.admit(hook);
+    let queue = hooks;
+    for (let at = 0; at < queue.length;) {
+      const hook = queue[at];
+      if (hook === undefined) break;
+      const seen = run.current;
+      const end = hook.parallel === true ? endOfGroup(queue, at) : at + 1;
+      let next: Next<P, V, H> = end - at > 1 ? await run.callTogether(queue.slice(at, end)) : run.admit(hook);
       for (let attempt = 1; next === "call"; attempt += 1) {
         const step = run.toStep(hook, attempt);
         // A synchronous hook is settled without a promise of its own.
@@ -98,6 +99,10 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
         next = run.apply(judged, step);
       }
       if (next !== "next_hook") return next;
+      at = end;
+      if (reselect === undefined || run.current === seen) continue;
+      queue = reselect(run.current.value, hook);
+      at = 0;
     }
     return run.end();
   } finally {
@@ -105,52 +110,86 @@ export async function runChain<P extends object, V, H extends ChainHook<P>>(
   }
 }
 
+function endOfGroup(hooks: readonly { readonly parallel?: boolean | undefined }[], start: number): number {
+  let end = start + 1;
+  while (hooks[end]?.parallel === true) end += 1;
+  return end;
+}
+
 /** What follows a look at a hook or one of its attempts: a call, the next hook, or the end of the chain. */
-type Next<P extends object, V> = "call" | "next_hook" | ChainOutcome<P, V>;
+type Next<P extends object, V, H> = "call" | "next_hook" | ChainOutcome<P, V, H>;
 
 class ChainRun<P extends object, V, H extends ChainHook<P>> {
   readonly deadline: Deadline;
+  current: Current<P>;
   readonly #input: Current<P>;
+  readonly #options: RunOptions<P, V, H>;
   readonly #rules: ChainRules<P, V, H>;
   readonly #now: () => number;
   readonly #endsAtMs: number;
   readonly #timeoutAtMs: number;
+  readonly #asksHooks: boolean;
   readonly #records: HookRecord[] = [];
-  #current: Current<P>;
+  #detached: DetachedCall<P, H>[] | undefined;
   /** When the attempt that runs, or the next one, began: the end of the one before. */
   #startedAtMs: number;
+  #isExhausted = false;
+  /** Whether a hook that comes before has ended the chain while this one was called. */
+  #isSuperseded = false;
+  /** Whether a verdict or a failure policy has ended the run. */
+  #isDecided = false;
+  #onDecided: (() => void) | undefined;
 
-  constructor(input: Current<P>, options: ChainOptions & { readonly rules: ChainRules<P, V, H> }) {
+  constructor(input: Current<P>, options: RunOptions<P, V, H>) {
     const { rules, signal, now = monotonic, budgetMs = Infinity, timeoutMs = Infinity } = options;
     this.deadline = new Deadline(now, signal);
     this.#input = input;
-    this.#current = input;
+    this.current = input;
+    this.#options = options;
     this.#rules = rules;
     this.#now = now;
     this.#startedAtMs = now();
     this.#endsAtMs = this.#startedAtMs + budgetMs;
     this.#timeoutAtMs = this.#startedAtMs + timeoutMs;
+    this.#asksHooks = options.whenExhausted === "ask_hooks";
   }
 
   /** Whether a hook is called at all. */
-  admit(hook: H): Next<P, V> {
+  admit(hook: H): Next<P, V, H> {
     if (this.deadline.aborted) return this.end();
     const isExhausted = this.#startedAtMs >= this.#endsAtMs;
-    if (!isExhausted && hook.appliesTo?.(this.#current.value) !== false) return "call";
-    const { name, source } = hook;
-    const outcome = isExhausted ? "out_of_budget" : "filtered";
-    this.#records.push({ hook: name, source, point: this.#rules.point, outcome, ms: 0, attempt: 0 });
-    return isExhausted ? this.end({ exhausted: true }) : "next_hook";
+    if (!isExhausted && hook.detached !== true && hook.appliesTo?.(this.current.value) !== false) return "call";
+    const base = { hook: hook.name, source: hook.source, point: this.#rules.point, ms: 0, attempt: 0 };
+    if (isExhausted && !this.#asksHooks) {
+      this.#record({ ...base, outcome: "out_of_budget" }, hook);
+      return this.end({ exhausted: true });
+    }
+    if (hook.appliesTo?.(this.current.value) === false) {
+      this.#record({ ...base, outcome: "filtered" }, hook);
+      return "next_hook";
+    }
+    if (hook.detached === true) {
+      this.#detached ??= [];
+      this.#detached.push({ hook, current: this.current });
+      return "next_hook";
+    }
+    this.#isExhausted = true;
+    return this.#fail(
+      toNoVerdict(new HookCallError("budget", "not called: the point's budget was used up")),
+      base,
+      hook,
+    );
   }
 
   toStep(hook: H, attempt: number): Step<P, V, H> {
-    const deadlineAtMs = Math.min(this.#startedAtMs + hook.timeoutMs, this.#endsAtMs, this.#timeoutAtMs);
-    const scope = new CallScope(deadlineAtMs, this.#now);
-    return { hook, attempt, scope, current: this.#current, rules: this.#rules, deadline: this.deadline };
+    const ownAtMs = Math.min(this.#startedAtMs + hook.timeoutMs, this.#timeoutAtMs);
+    const scope = new CallScope(Math.min(ownAtMs, this.#endsAtMs), this.#now);
+    if (this.#asksHooks && this.#endsAtMs < ownAtMs) scope.lateKind = "budget";
+    return { hook, attempt, scope, current: this.current, rules: this.#rules, deadline: this.deadline };
   }
 
   /** Records an attempt and does what its verdict, or its hook's failure policy, says. */
-  apply(judged: Judged<P, V>, { hook, attempt, scope }: Step<P, V, H>): Next<P, V> {
+  apply(judged: Judged<P, V>, { hook, attempt, scope }: Step<P, V, H>): Next<P, V, H> {
     const endedAtMs = this.#now();
     const ms = endedAtMs - this.#startedAtMs;
     this.#startedAtMs = endedAtMs;
@@ -158,80 +197,112 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     // A transport may have tried again on its own.
     const base = { hook: name, source, point: this.#rules.point, ms, attempt: attempt + scope.attempt - 1 };
     if ("kind" in judged) {
-      const failed = { ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message };
+      if (this.#isSuperseded) {
+        this.#record({ ...base, outcome: "superseded", ...scope.noted }, hook);
+        return this.end();
+      }
       const mayRetry = attempt <= (hook.retryCount ?? 0) && endedAtMs < this.#endsAtMs && !this.deadline.aborted;
-      const effect = this.deadline.aborted ? "abort_turn" : mayRetry ? undefined : hook.policy.effectOf(judged);
-      this.#records.push({ ...failed, ...(effect === "continue" && { failed_open: true }), ...scope.noted });
-      if (effect === undefined) return "call";
-      if (effect === "continue") return "next_hook";
-      return this.deadline.aborted ? this.end() : this.end({ failure: { hook: name, noVerdict: judged, effect } });
+      if (!mayRetry) return this.#fail(judged, { ...base, ...scope.noted }, hook);
+      this.#record({ ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ...scope.noted }, hook);
+      return "call";
     }
     const { outcome, withheld, next, halt } = judged;
     const partly = withheld && { kind: withheld.kind, error: withheld.message };
-    this.#records.push({ ...base, outcome, ...partly, ...scope.noted });
+    const verdict = hook.audit === true ? { outcome: "audit", would: toWould(judged) } : { outcome };
+    this.#record({ ...base, ...verdict, ...partly, ...scope.noted }, hook);
     // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
     if (this.deadline.aborted) return this.end();
-    if (next !== undefined) this.#current = new Current(next);
+    if (hook.audit === true) return "next_hook";
+    if (next !== undefined) this.current = new Current(next);
     return halt === undefined ? "next_hook" : this.end({ halt: { hook: name, verdict: halt } });
   }
 
-  end(ending: Partial<ChainOutcome<P, V>> = {}): ChainOutcome<P, V> {
-    const changed = this.#current !== this.#input;
+  /**
+   * Calls hooks at once, each in a run of its own, with what is left of the time. The first in order that ends the chain
+   * does so; those after it are cut as soon as that is known, and those before it are waited for.
+   */
+  async callTogether(group: readonly H[]): Promise<Next<P, V, H>> {
+    const { reselect: _, onRecord: __, ...options } = this.#options;
+    const budgetMs = this.#endsAtMs - this.#startedAtMs;
+    const timeoutMs = this.#timeoutAtMs - this.#startedAtMs;
+    const members: ChainRun<P, V, H>[] = [];
+    const ends: Promise<ChainOutcome<P, V, H>>[] = [];
+    for (const hook of group) {
+      const member = new ChainRun<P, V, H>(this.current, { ...options, budgetMs, timeoutMs });
+      const index = members.push(member);
+      member.#onDecided = (): void => members.slice(index).forEach((later) => later.#supersede());
+      ends.push(callInOrder([hook], member));
+      if (member.#isDecided) break;
+    }
+    const outcomes = await Promise.all(ends);
+    this.#startedAtMs = this.#now();
+    return this.#join(group, outcomes);
+  }
+
+  end(ending: Partial<ChainOutcome<P, V, H>> = {}): ChainOutcome<P, V, H> {
+    if (ending.halt !== undefined || ending.failure !== undefined) {
+      this.#isDecided = true;
+      this.#onDecided?.();
+    }
+    return {
+      current: this.current,
+      changed: this.current !== this.#input,
+      exhausted: this.#isExhausted,
+      aborted: this.deadline.aborted,
+      records: this.#records,
+      ...(this.#detached && { detached: this.#detached }),
+      ...ending,
+    };
+  }
+
+  #fail(noVerdict: NoVerdict, base: Omit<HookRecord, "outcome">, hook: H): Next<P, V, H> {
     const { aborted } = this.deadline;
-    return { current: this.#current, changed, exhausted: false, aborted, records: this.#records, ...ending };
+    const effect = aborted ? "abort_turn" : hook.policy.effectOf(noVerdict);
+    const failed = { ...base, outcome: "no_verdict", kind: noVerdict.kind, error: noVerdict.message };
+    if (hook.audit === true) {
+      this.#record({ ...failed, would: effect }, hook);
+      return aborted ? this.end() : "next_hook";
+    }
+    this.#record(effect === "continue" ? { ...failed, failed_open: true } : failed, hook);
+    if (effect === "continue") return "next_hook";
+    return aborted ? this.end() : this.end({ failure: { hook: hook.name, noVerdict, effect } });
+  }
+
+  #join(group: readonly H[], outcomes: readonly ChainOutcome<P, V, H>[]): Next<P, V, H> {
+    let ending: ChainOutcome<P, V, H> | undefined;
+    for (const [index, outcome] of outcomes.entries()) {
+      const [hook] = group.slice(index);
+      for (const record of outcome.records)
+        if (hook !== undefined) this.#record(ending ? asUnused(record) : record, hook);
+      if (outcome.exhausted) this.#isExhausted = true;
+      if (outcome.detached !== undefined && ending === undefined) (this.#detached ??= []).push(...outcome.detached);
+      if (outcome.halt !== undefined || outcome.failure !== undefined) ending ??= outcome;
+    }
+    if (this.deadline.aborted) return this.end();
+    if (ending?.halt !== undefined) return this.end({ halt: ending.halt });
+    if (ending?.failure !== undefined) return this.end({ failure: ending.failure });
+    return "next_hook";
+  }
+
+  #supersede(): void {
+    this.#isSuperseded = true;
+    this.deadline.cut(new HookgateError("ERR_ABORTED", "a hook before this one has ended the chain"));
+  }
+
+  #record(record: HookRecord, hook: H): void {
+    this.#records.push(record);
+    this.#options.onRecord?.(record, hook);
   }
 }
 
-interface Step<P extends object, V, H extends ChainHook<P>> {
-  readonly hook: H;
-  /** 1 for the first. */
-  readonly attempt: number;
-  readonly current: Current<P>;
-  readonly rules: ChainRules<P, V, H>;
-  readonly deadline: Deadline;
-  readonly scope: CallScope;
+/** The record of a hook that was called beside the one that ended the chain: nothing went on because of it. */
+function asUnused(record: HookRecord): HookRecord {
+  const { failed_open: _, ...rest } = record;
+  return rest;
 }
 
-type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
+const WOULD_LIMIT = 300;
 
-function callHook<P extends object, V, H extends ChainHook<P>>(
-  step: Step<P, V, H>,
-): Judged<P, V> | Promise<Judged<P, V>> {
-  const { hook, current, deadline, scope } = step;
-  if (isLate(scope)) return toNoVerdict(new HookCallError("timeout", "no time was left for it"));
-  try {
-    const reply = hook.call(current, scope);
-    if (!isPromiseLike(reply)) return judge(reply, step);
-    // A native promise is taken as it is; of any other thenable this makes one that settles once and with a plain value.
-    return deadline.settle<Judged<P, V>>(Promise.resolve(reply), scope, {
-      reply: (value) => judge(value, step),
-      error: (error) => toFailure(error, scope),
-    });
-  } catch (error) {
-    return toFailure(error, scope);
-  }
-}
-
-/** What came after the deadline is late, whatever it is: a hook may have kept the timer from firing. */
-function isLate(scope: CallScope): boolean {
-  return scope.remainingMs <= 0;
-}
-
-function toFailure(error: unknown, scope: CallScope): NoVerdict {
-  const failure = toNoVerdict(error);
-  if (failure.kind === "timeout" || failure.kind === "aborted" || !isLate(scope)) return failure;
-  return toNoVerdict(new HookCallError("timeout", "no reply within the deadline", { cause: error }));
-}
-
-function judge<P extends object, V, H extends ChainHook<P>>(reply: unknown, step: Step<P, V, H>): Judged<P, V> {
-  try {
-    if (isLate(step.scope)) return toNoVerdict(new HookCallError("timeout", "no reply within the deadline"));
-    return step.rules.judge(reply, step.current.value, step.hook);
-  } catch (error) {
-    return toNoVerdict(error);
-  }
-}
-
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+function toWould({ outcome, reason = "" }: Judgement<object, unknown>): string {
+  return (reason === "" ? outcome : `${outcome}: ${reason}`).slice(0, WOULD_LIMIT);
 }

@@ -1,4 +1,4 @@
-import { HookCallError, HookgateError } from "../errors.ts";
+import { HookgateError } from "../errors.ts";
 import type { CallScope } from "./scope.ts";
 
 /** The longest delay a timer of the web platform can hold, in milliseconds (2^31 - 1). */
@@ -96,14 +96,15 @@ export class Deadline {
     const scope = this.#scope;
     if (scope === undefined) return;
     if (scope.remainingMs > 0) this.#arm(scope.deadlineAtMs);
-    else this.#cut(new HookCallError("timeout", "no reply within the deadline"));
+    else this.cut(scope.toLateError());
   };
 
   readonly #onHostAbort = (): void => {
-    this.#cut(new HookgateError("ERR_ABORTED", "the host aborted the call", { cause: this.#signal?.reason }));
+    this.cut(new HookgateError("ERR_ABORTED", "the host aborted the call", { cause: this.#signal?.reason }));
   };
 
-  #cut(error: HookgateError): void {
+  /** Ends the call that is waited for with this error; without one it does nothing. */
+  cut(error: HookgateError): void {
     const scope = this.#scope;
     this.#scope = undefined;
     this.#fail?.(error);

@@ -1,16 +1,19 @@
-export {
-  type ChainHook,
-  type ChainOptions,
-  type ChainOutcome,
-  type ChainRules,
-  type Judgement,
-  runChain,
-} from "./chain.ts";
+export { type ChainOptions, type ChainOutcome, type DetachedCall, runChain, type RunOptions } from "./chain.ts";
 export { Current, type Encode } from "./current.ts";
 export { MAX_TIMEOUT_MS } from "./deadline.ts";
 export { assertDepth, createDraft, releaseDraft } from "./draft.ts";
 export { exceedsDepth, isJsonObject, isSameJson, type JsonObject, MAX_DEPTH } from "./json.ts";
+export type { ChainHook, ChainRules, Judgement } from "./hook.ts";
 export { compareRank, IN_PROCESS, type Ranked } from "./order.ts";
+export {
+  causeOf,
+  createFailurePolicy,
+  FAILURE_EFFECTS,
+  FAILURE_RULES,
+  type FailureCause,
+  type FailureRules,
+  NO_VERDICT_KINDS,
+} from "./policy.ts";
 export { CallScope } from "./scope.ts";
 export {
   failClosed,

@@ -28,8 +28,9 @@ export interface HookRecord {
   readonly source: string;
   readonly point: string;
   /**
-   * The verdict's name, such as `continue` or `deny_tool`, or `no_verdict`. A hook that was not called has `filtered`, or
-   * `out_of_budget` where the chain ended before it.
+   * The verdict's name, such as `continue` or `deny_tool`, or `no_verdict`; `audit` where the verdict was only recorded, and
+   * `superseded` where a hook called at the same time, but before in order, ended the chain. A hook that was not called has
+   * `filtered`, or `out_of_budget` where the chain ended before it.
    */
   readonly outcome: string;
   /** Why there was no verdict; beside a verdict, why a part of it was not applied. */
@@ -42,6 +43,10 @@ export interface HookRecord {
   readonly attempt: number;
   /** Present and true when the call yielded no verdict and the chain went on. */
   readonly failed_open?: true;
+  /** Present and true when the verdict is one the hook gave before and allowed to be used again. */
+  readonly cached?: true;
+  /** What a hook in audit mode would have done: the verdict and its reason, or the effect of its failure policy. */
+  readonly would?: string;
   /** What the transport noted of the call, such as the tokens it cost. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }

@@ -104,10 +104,11 @@ async function ask(point: CallPoint, args: Args, host: CliHost): Promise<HookHos
   const log = createTextLog(host, readLogLevel(args, "error"));
   if (args.has("url")) return connect(args, host);
   if (args.has("endpoint")) return connectEndpoint(args, { point, host, log });
-  return (await startHooks(await loadConfig(args.get("config"), host), { host, log })).manager;
+  return (await startHooks(await loadConfig(args.get("config"), host), { host, log })).host;
 }
 
-function connect(args: Args, host: CliHost): HookHost {
+/** A client of the gateway that `--url` names. */
+export function connect(args: Args, host: CliHost): HookHost {
   const url = args.get("url") ?? "";
   const name = args.get("token-env");
   const token = name === undefined ? undefined : host.env[name];

@@ -47,12 +47,12 @@ async function runTest(args: Args, host: CliHost): Promise<number> {
   const { cases, config } = parseCases(text, file);
   const log = createTextLog(host, readLogLevel(args, "error"));
   const named = args.get("config") ?? (config === undefined ? undefined : `${host.directoryOf(file)}/${config}`);
-  const { manager } = await startHooks(await loadConfig(named, host), { host, log });
+  const { host: hooks } = await startHooks(await loadConfig(named, host), { host, log });
   const results: CaseResult[] = [];
   try {
-    for (const each of cases) results.push(await runCase(each, manager, host));
+    for (const each of cases) results.push(await runCase(each, hooks, host));
   } finally {
-    await manager.close();
+    await hooks.close();
   }
   host.stdout.write(formatCases(results, { format, file, paint: createPaint(host.stdout, host.env) }));
   return results.every(({ failures }) => failures.length === 0) ? EXIT.ok : EXIT.usage;

@@ -1,6 +1,7 @@
 import { type Config, type HttpConfig, type StartedHook } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { Args } from "./args.ts";
+import { checkYaml, formatCheckedYaml } from "./check-yaml.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
 import { diagnose, type Step } from "./diagnosis.ts";
 import { formatHooks } from "./hook-table.ts";
@@ -14,13 +15,15 @@ import { type Cell, createPaint, formatMs, formatTable, type Paint, toLine, toSa
 export const check: Command = {
   name: "check",
   summary: "Reads the config, starts every hook and shakes hands with it.",
-  usage: "check [--config FILE] [--json]",
+  usage: "check [--config FILE] [--online] [--json]",
   details: [
     "Prints each hook with its transport, the points it is called at, and how long it took to come up, or why it did not. Nothing listens, and no hook is asked anything.",
     "A hook over HTTP is looked at step by step, each with its milliseconds and, where something is wrong, what to do: dns, connect, tls, hello (the greeting), signature (of its reply), clock (how far apart the two are).",
+    "Of each hooks.yaml every problem is printed with its line and column: what cannot be loaded, commands that are not found, placeholders that are not known, filters that can never match. A project's file that is not trusted counts as one.",
   ],
   options: {
     config: CONFIG_OPTION,
+    online: { help: "Connects to the model that hooks of hooks.yaml ask." },
     json: { help: "Prints one JSON object instead of a table." },
     "log-level": logLevelOption("warn"),
   },
@@ -30,8 +33,8 @@ export const check: Command = {
     { line: "hookgate check --config hooks.json --json", help: "for scripts" },
   ],
   exitCodes: {
-    0: "the config is good and every enabled hook is up",
-    1: "the config is not good, or a hook did not come up",
+    0: "the config is good, every enabled hook is up and no hook file has an error",
+    1: "the config is not good, a hook did not come up, or a hook file has an error",
   },
   run: runCheck,
 };
@@ -46,11 +49,15 @@ async function runCheck(args: Args, host: CliHost): Promise<number> {
   const log = createTextLog(host, readLogLevel(args, "warn"));
   const loaded = await loadConfig(args.get("config"), host);
   const { config, file } = loaded;
-  const hooks = await checkHooks(loaded, { host, log });
+  const { yaml: own, ...rest } = config;
+  const isOnline = args.has("online");
+  const yaml = own && (await checkYaml({ ...loaded, config: { ...rest, yaml: own } }, { host, isOnline }));
+  const hooks = await checkHooks({ ...loaded, config: rest }, { host, log });
   const failedCount = hooks.filter(({ state }) => state !== "ready").length;
+  const isGood = failedCount === 0 && yaml?.ok !== false;
   const disabled = disabledHooks(config);
   if (args.has("json")) {
-    const report = { ok: failedCount === 0, config: file, hooks, disabled, notes: config.notes };
+    const report = { ok: isGood, config: file, hooks, disabled, notes: config.notes, ...(yaml && { yaml }) };
     host.stdout.write(`${toSafeJson(report)}\n`);
   } else {
     const paint = createPaint(host.stdout, host.env);
@@ -59,10 +66,11 @@ async function runCheck(args: Args, host: CliHost): Promise<number> {
     host.stdout.write(`${toLine(file)}: ${count}, ${verdict}\n`);
     if (hooks.length > 0) host.stdout.write(`\n${formatHooks(hooks, paint)}`);
     for (const hook of hooks) host.stdout.write(formatSteps(hook, paint));
+    if (yaml !== undefined) host.stdout.write(`\n${formatCheckedYaml(yaml, paint)}`);
     if (disabled.length > 0) host.stdout.write(`\nnot enabled: ${toLine(disabled.join(", "))}\n`);
     for (const note of config.notes) host.stdout.write(`note: ${note}\n`);
   }
-  return failedCount === 0 ? EXIT.ok : EXIT.usage;
+  return isGood ? EXIT.ok : EXIT.usage;
 }
 
 interface Tools {

@@ -124,7 +124,7 @@ async function probeHooks(loaded: LoadedConfig, host: CliHost): Promise<readonly
   for (const [name, { enabled, intercept }] of Object.entries(hooks.processes)) {
     const points = (["before_tool", "approve_tool"] as const).filter((point) => intercept.includes(point));
     if (!hooks.enabled || !enabled || points.length === 0) continue;
-    const config: Config = withOnly(name, loaded.config);
+    const { yaml: _, ...config }: Config = withOnly(name, loaded.config);
     const warnings: string[] = [];
     const log: Log = {
       ...silent,

@@ -1,5 +1,5 @@
 import type { GatewayFetch, GatewayResponse } from "../client/index.ts";
-import type { Environment, HookPorts } from "../config/index.ts";
+import type { Environment, HookPorts, YamlPorts } from "../config/index.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
@@ -105,6 +105,8 @@ export interface CliHost {
   request(url: string, options: HttpRequestOptions): Promise<GatewayResponse>;
   /** What hooks are reached with. */
   readonly ports: HookPorts;
+  /** What the hooks of `hooks.yaml` are found and reached with. */
+  readonly yaml: Omit<YamlPorts, "env" | "bundled">;
   /** Fetches the keys that issuers of JWTs and hosts publish. */
   readonly fetchKeys: JwksFetch;
   /** SHA-256 for the gateway's tokens. @default the gateway's own */

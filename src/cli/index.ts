@@ -7,16 +7,19 @@ import { test } from "./cases.ts";
 import { doctor } from "./doctor.ts";
 import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
+import { hooks } from "./hooks.ts";
 import { init } from "./init.ts";
 import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
 import { reload } from "./reload.ts";
+import { run } from "./run.ts";
 import { serve } from "./serve.ts";
 import { stdio } from "./stdio.ts";
 import { replay } from "./replay.ts";
 import { tail } from "./tail.ts";
 import { createPaint, toLine } from "./text.ts";
+import { trust } from "./trust.ts";
 
 export { type Command, EXIT, type Example } from "./command.ts";
 export type {
@@ -39,12 +42,15 @@ export const commands: readonly Command[] = [
   serve,
   stdio,
   call,
+  run,
+  hooks,
   check,
   doctor,
   reload,
   tail,
   test,
   replay,
+  trust,
   keys,
   init,
   schema,

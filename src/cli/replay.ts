@@ -68,13 +68,13 @@ async function runReplay(args: Args, host: CliHost): Promise<number> {
     throw new HookgateError("ERR_CONFIG", `${source}: ${why}`);
   }
   const log = createTextLog(host, readLogLevel(args, "error"));
-  const { manager } = await startHooks(await loadConfig(args.get("config"), host), { host, log });
+  const { host: hooks } = await startHooks(await loadConfig(args.get("config"), host), { host, log });
   const replayed: Replayed[] = [];
   try {
     // In the order in which they were made: a hook may remember.
-    for (const record of usable) replayed.push(await ask(record, manager));
+    for (const record of usable) replayed.push(await ask(record, hooks));
   } finally {
-    await manager.close();
+    await hooks.close();
   }
   const differing = replayed.filter(({ isSame }) => !isSame);
   host.stdout.write(

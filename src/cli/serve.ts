@@ -1,9 +1,9 @@
-import type { StartedHook } from "../config/index.ts";
+import type { StartedHost } from "../config/index.ts";
 import { assertBindable, hasAuth } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
-import { formatHooks } from "./hook-table.ts";
+import { formatFiles, formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
@@ -22,7 +22,7 @@ export const serve: Command = {
   details: [
     'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead.',
     "Without gateway.auth in the config only a loopback address can be listened on.",
-    "Reads the config again when the file changes, on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
+    "Reads the config again when the file changes, and it and the `hooks.yaml` files on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
     "SIGTERM or Ctrl-C stops taking calls, lets those under way finish, delivers events and ends the hooks. A second one ends at once.",
   ],
   options: {
@@ -62,11 +62,11 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   try {
     const serving = await openServing(loaded, { host, log, address });
     try {
-      const { gateway, hooks, started, hostname, port } = serving;
+      const { gateway, hooks, made, hostname, port } = serving;
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { hostname, port, log });
       const ignoreChanges = reloadOnChange(serving, loaded.file, { host, log });
-      host.stdout.write(greet(listener.url, { loaded, started, host }));
+      host.stdout.write(greet(listener.url, { loaded, made, host }));
       log.info("stopping", { signal: await stop.requested });
       ignoreChanges();
       await listener.close();
@@ -133,12 +133,13 @@ const TRY = `{"jsonrpc":"2.0","id":1,"method":"hook.check_tool","params":{"tool"
 
 interface Served {
   readonly loaded: LoadedConfig;
-  readonly started: readonly StartedHook[];
+  readonly made: StartedHost;
   readonly host: CliHost;
 }
 
-function greet(url: string, { loaded: { config, file }, started, host }: Served): string {
+function greet(url: string, { loaded: { config, file }, made, host }: Served): string {
   const paint = createPaint(host.stdout, host.env);
+  const { started, yaml } = made;
   const { tokens, jwt, signatures } = config.gateway.auth;
   const ways = [
     ...(tokens.length > 0 ? ["a token"] : []),
@@ -157,7 +158,10 @@ function greet(url: string, { loaded: { config, file }, started, host }: Served)
     "",
     ...(started.length > 0
       ? [formatHooks(started, paint)]
-      : [paint("warn", "no hook is enabled: every call is allowed"), ""]),
+      : yaml !== undefined
+        ? []
+        : [paint("warn", "no hook is enabled: every call is allowed"), ""]),
+    ...(yaml === undefined ? [] : [formatFiles(yaml.files, paint)]),
     ...(disabled.length > 0 ? [`not enabled: ${toLine(disabled.join(", "))}`, ""] : []),
     "try it:",
     [`  curl -sS ${url}/rpc -H 'content-type: application/json'`, ...bearer, `  -d '${TRY}'`].join(" \\\n  "),

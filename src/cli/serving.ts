@@ -1,4 +1,4 @@
-import { type GatewayConfig, PortPool, type StartedHook, type StartedManager } from "../config/index.ts";
+import { type GatewayConfig, PortPool, type StartedHook, type StartedHost } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import {
   createGatewayFromConfig,
@@ -6,13 +6,15 @@ import {
   createReloadableGateway,
   createReloader,
   type Gateway,
+  type GatewayLifecycle,
   type ReloadableGateway,
   type ReloadChange,
   type ReloadPort,
   type RetirableGateway,
 } from "../gateway/index.ts";
+import { formatHookProblem } from "../jcli/index.ts";
 import type { Log } from "../log.ts";
-import { ReloadableHost } from "../picoclaw/index.ts";
+import { ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
 import { loadConfig, type LoadedConfig, readFile } from "./load.ts";
 import { startHooks } from "./start-hooks.ts";
@@ -33,9 +35,9 @@ export interface OpenServingOptions {
 /** A gateway with the hooks of a config file, which can be read again while it serves. */
 export interface Serving extends ReloadPort {
   readonly gateway: Gateway;
-  readonly hooks: ReloadableHost;
+  readonly hooks: ReloadableHost<RetirableHost>;
   /** The hooks as they came up at first. */
-  readonly started: readonly StartedHook[];
+  readonly made: StartedHost;
   readonly hostname: string;
   readonly port: number;
   /** Reads the config again unless the file holds what was read last, good or not. */
@@ -51,17 +53,17 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
   const { host, log, address } = options;
   const pool = new PortPool();
   const first = await startHooks(loaded, { host, log, pool });
-  const hooks = new ReloadableHost(first.manager);
+  const hooks = new ReloadableHost(first.host);
   try {
     const { config } = loaded;
     const hostname = address.hostname ?? config.gateway.host;
-    const generations = new Generations({ ...options, loaded, pool, hooks, hostname });
-    const gateway = await generations.open(first);
+    const generations = new Generations({ ...options, loaded, pool, hooks, hostname, first });
+    const gateway = await generations.open();
     return {
       ...generations.reloader,
       gateway,
       hooks,
-      started: first.started,
+      made: first,
       hostname,
       port: address.port ?? config.gateway.port,
       reloadChanged: () => generations.reloadChanged(),
@@ -75,8 +77,9 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
 interface GenerationsOptions extends OpenServingOptions {
   readonly loaded: LoadedConfig;
   readonly pool: PortPool;
-  readonly hooks: ReloadableHost;
+  readonly hooks: ReloadableHost<RetirableHost>;
   readonly hostname: string;
+  readonly first: StartedHost;
 }
 
 /** The configurations of a serving gateway, one after the other. */
@@ -86,18 +89,18 @@ class Generations {
   /** One for all: a signed request that was seen before a reload was seen. */
   readonly #replay = createMemoryReplayStore();
   #gateway: ReloadableGateway | undefined;
-  #started: readonly StartedHook[] = [];
+  #made: StartedHost;
   #lastText: string | undefined;
 
   constructor(options: GenerationsOptions) {
     this.#options = options;
+    this.#made = options.first;
     this.#lastText = options.loaded.text;
     this.reloader = createReloader({ apply: (generation) => this.#apply(generation), log: options.log });
   }
 
-  async open(first: StartedManager): Promise<Gateway> {
-    this.#started = first.started;
-    this.#gateway = createReloadableGateway(await this.#build(first, this.#options.loaded.config.gateway));
+  async open(): Promise<Gateway> {
+    this.#gateway = createReloadableGateway(await this.#build(this.#made, this.#options.loaded.config.gateway));
     return this.#gateway;
   }
 
@@ -113,28 +116,32 @@ class Generations {
     this.#lastText = await readFile(loaded.file, host);
     const next = await loadConfig(loaded.file, host);
     this.#assertSameAddress(next.config.gateway);
-    const made = await startHooks(next, { host, log, pool, previous: hooks.manager, generation });
+    const before = this.#made;
+    const previous = { previous: before.manager, previousHost: before.host };
+    const made = await startHooks(next, { host, log, pool, ...previous, generation });
     try {
       const gateway = await this.#build(made, next.config.gateway);
-      const change = toChange(this.#started, made.started);
+      const change = toChange(before, made);
       // From here to the end nothing waits: a call meets the old configuration or the new one.
+      const lost = adoptSessions(before, made);
       this.#gateway?.swap(gateway);
-      const retired = hooks.swap(made.manager);
+      const retired = hooks.swap(made.host);
       void retired.then(() => log.info("the hooks of before are ended", { generation: generation - 1 }));
-      this.#started = made.started;
-      return change;
+      this.#made = made;
+      return { ...change, warnings: [...change.warnings, ...lost] };
     } catch (error) {
-      await made.manager.close();
+      await made.host.close();
       throw error;
     }
   }
 
-  async #build({ manager, started }: StartedManager, config: GatewayConfig): Promise<RetirableGateway> {
+  async #build({ manager, started, yaml }: StartedHost, config: GatewayConfig): Promise<RetirableGateway> {
     const { host, log, hooks, hostname } = this.#options;
     assertRequired(started);
     const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
     const gateway = await createGatewayFromConfig(config, {
       host: hooks,
+      lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
       reload: this.reloader,
       replay: this.#replay,
@@ -146,6 +153,17 @@ class Generations {
     });
     gateway.assertBindable(hostname);
     return gateway;
+  }
+
+  /** What the answers of a gateway show and change is current, also where the request began before a reload. */
+  #toLifecycle(own: GatewayLifecycle): GatewayLifecycle {
+    const current = (): GatewayLifecycle => this.#made.yaml?.lifecycle ?? own;
+    return {
+      hooks: (session) => current().hooks(session),
+      get sessions() {
+        return current().sessions;
+      },
+    };
   }
 
   #assertSameAddress({ host, port }: GatewayConfig): void {
@@ -172,14 +190,27 @@ function assertRequired(started: readonly StartedHook[]): void {
   throw new HookgateError("ERR_CONFIG", lines.join("\n"));
 }
 
-function toChange(before: readonly StartedHook[], now: readonly StartedHook[]): ReloadChange {
+function toChange({ started: before }: StartedHost, { started: now, yaml }: StartedHost): ReloadChange {
   const kept = now.filter((hook) => hook.kept === true).map(({ name }) => name);
+  const files = yaml?.files ?? [];
   return {
     kept,
     started: now.filter((hook) => hook.kept !== true).map(({ name }) => name),
     ended: before.map(({ name }) => name).filter((name) => !kept.includes(name)),
-    warnings: now
-      .filter(({ state }) => state !== "ready")
-      .map(({ name, state, reason }) => `hook "${name}" is ${state}${reason === undefined ? "" : `: ${reason}`}`),
+    warnings: [
+      ...now.filter(({ state }) => state !== "ready").map(toWarning),
+      ...files.flatMap(({ path, problems }) => problems.map((problem) => formatHookProblem(problem, path))),
+    ],
   };
+}
+
+function toWarning({ name, state, reason }: StartedHook): string {
+  return `hook "${name}" is ${state}${reason === undefined ? "" : `: ${reason}`}`;
+}
+
+/** Lets sessions keep the hooks they registered; what is lost is said. */
+function adoptSessions({ yaml: before }: StartedHost, { yaml: now }: StartedHost): readonly string[] {
+  if (before === undefined || now === undefined) return [];
+  const lost = now.lifecycle.sessions.adopt(before.lifecycle.sessions);
+  return lost.map((problem) => `a hook of a session is gone: ${problem}`);
 }

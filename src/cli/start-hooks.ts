@@ -1,10 +1,13 @@
-import { createManagerFromConfig, type ManagerFromConfigOptions, type StartedManager } from "../config/index.ts";
+import { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
 /** Options of {@link startHooks}. */
-export interface StartHooksOptions extends Pick<ManagerFromConfigOptions, "pool" | "previous" | "generation"> {
+export interface StartHooksOptions extends Pick<
+  HostFromConfigOptions,
+  "pool" | "previous" | "previousHost" | "generation"
+> {
   readonly host: CliHost;
   readonly log: Log;
   /** Whether an endpoint that has the secret may have any name. @default false */
@@ -12,13 +15,14 @@ export interface StartHooksOptions extends Pick<ManagerFromConfigOptions, "pool"
 }
 
 /**
- * Starts the hooks of a config.
- * @throws {ConfigError} as `createManagerFromConfig` does
+ * Starts the hooks of a config, of both systems.
+ * @throws {ConfigError} as `createHostFromConfig` does
  */
 export function startHooks(
   { config, builtins, baseDir }: Pick<LoadedConfig, "config" | "builtins" | "baseDir">,
   { host, takesAnyName = false, ...options }: StartHooksOptions,
-): Promise<StartedManager> {
+): Promise<StartedHost> {
   const now = (): number => host.now();
-  return createManagerFromConfig(config, { ...host.ports, ...options, builtins, baseDir, now, takesAnyName });
+  const yaml = { ...host.yaml, env: host.env };
+  return createHostFromConfig(config, { ...host.ports, ...options, builtins, baseDir, now, takesAnyName, yaml });
 }

@@ -1,4 +1,4 @@
-import type { StartedManager } from "../config/index.ts";
+import type { StartedHost } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
 import { withMargin } from "../gateway/index.ts";
@@ -78,12 +78,12 @@ async function runStdio(args: Args, host: CliHost): Promise<number> {
   }
 }
 
-async function leave({ manager }: StartedManager): Promise<void> {
-  await manager.flush(FLUSH_MS);
-  await manager.close();
+async function leave({ host }: StartedHost): Promise<void> {
+  await host.flush(FLUSH_MS);
+  await host.close();
 }
 
-function assertRequired(made: StartedManager): StartedManager {
+function assertRequired(made: StartedHost): StartedHost {
   const missing = made.started.find(({ required, state }) => required && state !== "ready");
   if (missing === undefined) return made;
   const { name, reason = "it is not up" } = missing;
@@ -98,7 +98,7 @@ function readTimeoutMs(args: Args, name: string, fallbackMs: number): number {
 }
 
 interface HandleParts {
-  readonly started: Promise<StartedManager>;
+  readonly started: Promise<StartedHost>;
   readonly limits: { readonly interceptorMs: number; readonly approvalMs: number };
   readonly log: Log;
   readonly now: () => number;
@@ -116,7 +116,7 @@ function createHandle({ started, limits, log, now }: HandleParts): StdioHandle {
     if (made === undefined) return undecided(method);
     // What the host reads of signals is none: it has no way to give up but to end the input.
     const timeoutMs = limitMs - (now() - startedAtMs);
-    const answer = await answerHost(made.manager, { method, params, timeoutMs, signal: context.signal });
+    const answer = await answerHost(made.host, { method, params, timeoutMs, signal: context.signal });
     return withoutTrace(answer);
   };
 }

@@ -1,5 +1,6 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
 import { checkGateway } from "./check-gateway.ts";
+import { checkOperation } from "./check-operation.ts";
 import { checkRemote, checkSharedSecrets } from "./check-remote.ts";
 import { entriesAt, type Entry, isListed, textAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
@@ -69,7 +70,7 @@ function checkProcess([at, entry]: Entry, root: unknown): readonly Finding[] {
   if (isListed(entry, "observe", 0) && isListed(entry, "intercept", 0)) {
     findings.push({ at, message: 'the hook is never called: it has neither "observe" nor "intercept"' });
   }
-  return [...findings, ...checkDialect([at, entry])];
+  return [...findings, ...checkDialect([at, entry]), ...checkOperation([at, entry], root)];
 }
 
 function checkCommand(at: JsonPath, entry: object): readonly Finding[] {

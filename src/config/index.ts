@@ -1,6 +1,14 @@
 export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
 export { formatPath, type JsonPath, valueAt } from "./path.ts";
 export type { Environment } from "./interpolate.ts";
+export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
+export {
+  createLifecycleFromConfig,
+  type LifecycleFromConfigOptions,
+  type StartedLifecycle,
+  type YamlPorts,
+} from "./lifecycle.ts";
+export type { LlmConfig, YamlConfig } from "./yaml-schema.ts";
 export { createLifecycleHttp, type LifecycleHttpOptions } from "./lifecycle-http.ts";
 export {
   createManagerFromConfig,

@@ -1,5 +1,6 @@
 import type { Log } from "../log.ts";
 import {
+  assertOperable,
   type BuiltinRegistry,
   createEventFilter,
   createGreeting,
@@ -9,11 +10,13 @@ import {
   HookManager,
   type HookPoint,
   type HookPort,
+  type OperationOptions,
   type PortStatus,
 } from "../picoclaw/index.ts";
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
 import { openRemote } from "./open-remote.ts";
+import { toOperation, toPolicies } from "./operation.ts";
 import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import { type PortLease, PortPool } from "./port-pool.ts";
@@ -82,6 +85,7 @@ interface Loaded {
   readonly startedAtMs: number;
   readonly grants?: readonly HookGrant[] | undefined;
   readonly respondRequiresApproval: boolean;
+  readonly operation: OperationOptions;
 }
 
 /**
@@ -97,6 +101,10 @@ export async function createManagerFromConfig(
   assertReachable(config, options);
   const { defaults } = config.hooks;
   const { log, now, platform } = options;
+  const budgets = {
+    interceptorMs: defaults.interceptor_budget_ms ?? 0,
+    approvalMs: defaults.approval_budget_ms ?? 0,
+  };
   const timeouts = {
     observerMs: defaults.observer_timeout_ms ?? 0,
     interceptorMs: defaults.interceptor_timeout_ms ?? 0,
@@ -105,6 +113,8 @@ export async function createManagerFromConfig(
   const loaded = await loadHooks(config, options);
   const manager = new HookManager({
     timeouts,
+    budgets,
+    policies: toPolicies(defaults),
     log,
     now,
     currentRequest: platform?.currentRequest,
@@ -143,7 +153,7 @@ async function mount(
   const { name, priority, lease, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
   const { port, isKept } = lease;
   const keptFrom = isKept ? previous : undefined;
-  await manager.mount(port, { name, priority, grants, respondRequiresApproval, keptFrom });
+  await manager.mount(port, { ...hook.operation, name, priority, grants, respondRequiresApproval, keptFrom });
   if (waitForHooks) await port.ready();
   const { state, lastError } = port.status();
   const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
@@ -195,21 +205,27 @@ interface LoadOptions extends ManagerFromConfigOptions {
   readonly pool: PortPool;
 }
 
-async function loadBuiltin(
-  name: string,
-  { config: own, priority }: BuiltinConfig,
-  options: LoadOptions,
-): Promise<Loaded> {
+async function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOptions): Promise<Loaded> {
+  const { config: own, priority, max_concurrency: maxConcurrency } = entry;
+  const operation = { ...toOperation(entry), maxConcurrency };
   const { builtins, log, now, config, pool } = options;
   const startedAtMs = now();
   const path = formatPath(["hooks", "builtins", name, "config"]);
   const lease = await pool.lease(["builtin", name, own], () =>
     orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log })),
   );
+  try {
+    // What points a built-in hook has is known only now.
+    orProblem(formatPath(["hooks", "builtins", name]), () => assertOperable(lease.port.points, operation));
+  } catch (error) {
+    await lease.port.close();
+    throw error;
+  }
   return {
     name,
     priority,
     lease,
+    operation,
     startedAtMs,
     observe: lease.port.observes === undefined ? [] : ["*"],
     required: false,
@@ -228,6 +244,11 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     required,
     startedAtMs,
     grants,
+    // Transports over HTTP bound their calls themselves.
+    operation: {
+      ...toOperation(entry),
+      ...(entry.transport === "stdio" && { maxConcurrency: entry.max_concurrency ?? 64 }),
+    },
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
     lease: await pool.lease(partsOf(name, entry, config), () => openPort(name, entry, options)),
@@ -241,11 +262,27 @@ const PLACE_KEYS: ReadonlySet<string> = new Set<keyof ProcessConfig>([
   "required",
   "grants",
   "respond_requires_approval",
+  "timeout_ms",
+  "on_error",
+  "on_timeout",
+  "on_invalid",
+  "on_unreachable",
+  "match",
+  "parallel",
+  "read_only",
+  "mode",
+  "detached",
+  "cache",
 ]);
 
+/** The same for hooks that are processes: over HTTP it is the transport that bounds the calls. */
+const STDIO_PLACE_KEYS: ReadonlySet<string> = new Set([...PLACE_KEYS, "max_concurrency"]);
+
 function partsOf(name: string, entry: ProcessConfig, { gateway }: ConfigFile): unknown {
-  const parts = Object.fromEntries(Object.entries(entry).filter(([key]) => !PLACE_KEYS.has(key)));
-  const signer = entry.transport === "stdio" ? [] : [gateway.id, gateway.signing_key];
+  const isStdio = entry.transport === "stdio";
+  const placeKeys = isStdio ? STDIO_PLACE_KEYS : PLACE_KEYS;
+  const parts = Object.fromEntries(Object.entries(entry).filter(([key]) => !placeKeys.has(key)));
+  const signer = isStdio ? [] : [gateway.id, gateway.signing_key];
   return [name, parts, ...signer];
 }
 

@@ -9,7 +9,7 @@ export interface OwnPart {
   readonly findings: readonly Finding[];
 }
 
-const OWN_KEYS = ["$schema", "hooks", "gateway"] as const;
+const OWN_KEYS = ["$schema", "hooks", "gateway", "yaml"] as const;
 /** Top-level keys that a whole PicoClaw config file has and hookgate's own does not. */
 const PICOCLAW_KEYS = ["agents", "channels", "channel_list", "model_list", "providers"];
 /** What PicoClaw has in its own `gateway` object: where PicoClaw itself listens. */
@@ -23,6 +23,9 @@ export function toOwnPart(file: unknown): OwnPart {
   if (!isObject(file)) return { root: file, notes: [], findings: [] };
   const own: Record<string, unknown> = {};
   for (const key of OWN_KEYS) if (Object.hasOwn(file, key)) own[key] = withoutNulls(Reflect.get(file, key));
+  // The short form of all defaults, and of nothing at all.
+  if (own["yaml"] === true) own["yaml"] = {};
+  if (own["yaml"] === false) delete own["yaml"];
   const findings = Object.keys(file).flatMap((key) => toSlip(key, own));
   if (!PICOCLAW_KEYS.some((key) => Object.hasOwn(file, key)) || !isObject(own["gateway"])) {
     return { root: own, notes: [], findings };

@@ -1,5 +1,6 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
 import { checkMeaning, isNeeded } from "./check.ts";
+import { toOperationNotes } from "./check-operation.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
 import { type JsonDocument, readJson } from "./json.ts";
 import { toOwnPart } from "./own-part.ts";
@@ -46,7 +47,7 @@ export function parseConfig(text: string, { env, builtins, file }: ParseConfigOp
   const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));
   const problems = [...toDuplicates(document), ...toProblems([...findings, ...filled.findings, ...others], document)];
   if (data === undefined || problems.length > 0) throw new ConfigError(problems.toSorted(byPlace), file);
-  return { ...data, notes, fromEnvironment: filled.fromEnvironment };
+  return { ...data, notes: [...notes, ...toOperationNotes(data)], fromEnvironment: filled.fromEnvironment };
 }
 
 const SIGNING_KEY = "HOOKGATE_SIGNING_KEY";

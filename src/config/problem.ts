@@ -98,6 +98,11 @@ const NOUNS: Readonly<Record<string, string>> = {
   observe: "event",
   events: "form of events",
   scopes: "scope",
+  mode: "mode",
+  on_error: "effect",
+  on_timeout: "effect",
+  on_invalid: "effect",
+  on_unreachable: "effect",
 };
 
 /** What may stand where more than one type may. */

@@ -10,9 +10,10 @@ import {
   type HookPoint,
   OBSERVE_ALL,
 } from "../picoclaw/index.ts";
+import { concurrencySchema, type OperationConfig, operationShape } from "./operation-schema.ts";
 
 /** What every hook that lives elsewhere has. */
-interface HookEntry {
+interface HookEntry extends OperationConfig {
   readonly enabled: boolean;
   readonly priority: number;
   readonly observe: readonly string[];
@@ -31,6 +32,8 @@ export interface StdioConfig extends HookEntry {
   readonly command: readonly string[];
   readonly dir: string;
   readonly env: Readonly<Record<string, string>>;
+  /** How many calls may be under way; 64 where it is absent. */
+  readonly max_concurrency?: number;
 }
 
 /** How calls to a hook are signed. */
@@ -128,6 +131,7 @@ const called = {
 };
 
 const spoken = {
+  ...operationShape,
   dialect: z
     .enum(DIALECT_NAMES)
     .default("picoclaw")
@@ -159,6 +163,7 @@ const stdioSchema = z
       .default("")
       .describe("The directory it runs in, relative to this file. Empty: the directory hookgate runs in."),
     env: z.record(z.string(), z.string()).default({}).describe("Environment variables on top of hookgate's own."),
+    max_concurrency: concurrencySchema("64"),
     ...called,
     max_message_bytes: maxBytes("The longest line it may write"),
     ...spoken,

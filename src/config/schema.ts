@@ -1,5 +1,14 @@
 import * as z from "zod";
+import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
+import { APPROVAL_BUDGET_MS, INTERCEPTOR_BUDGET_MS } from "../picoclaw/index.ts";
+import {
+  concurrencySchema,
+  type FailureConfig,
+  failureShape,
+  type OperationConfig,
+  operationShape,
+} from "./operation-schema.ts";
 import {
   enabledSchema,
   prioritySchema,
@@ -14,13 +23,23 @@ export interface HookDefaults {
   readonly interceptor_timeout_ms?: number | undefined;
   readonly approval_timeout_ms?: number | undefined;
   readonly respond_requires_approval?: boolean | undefined;
+  /** What the interceptors of one call may take together, in milliseconds. */
+  readonly interceptor_budget_ms?: number | undefined;
+  /** What the approvers of one call may take together, in milliseconds. */
+  readonly approval_budget_ms?: number | undefined;
+  /** What a no-verdict of an interceptor means where the hook does not say. */
+  readonly interceptors?: FailureConfig | undefined;
+  /** What a no-verdict of an approver means where the hook does not say. */
+  readonly approvals?: FailureConfig | undefined;
 }
 
 /** A hook that is part of hookgate. */
-export interface BuiltinConfig {
+export interface BuiltinConfig extends OperationConfig {
   readonly enabled: boolean;
   readonly priority: number;
   readonly config?: unknown;
+  /** How many calls may be under way; no bound where it is absent. */
+  readonly max_concurrency?: number;
 }
 
 /** The `hooks` object of a config file. */
@@ -35,6 +54,8 @@ export interface HooksConfig {
 export interface ConfigFile {
   readonly hooks: HooksConfig;
   readonly gateway: GatewayConfig;
+  /** Absent: the hooks of `hooks.yaml` are not loaded. */
+  readonly yaml?: YamlConfig;
 }
 
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -47,11 +68,27 @@ function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> 
     .describe(`Deadline of ${what}, in milliseconds. 0, less or absent: ${defaultMs}.`);
 }
 
+function budget(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
+  return z
+    .int()
+    .max(MAX_TIMEOUT_MS)
+    .exactOptional()
+    .describe(
+      `What ${what} of one call may take together, in milliseconds. 0, less or absent: ${defaultMs}, or the deadline of one where that is more.`,
+    );
+}
+
+function failures(): z.ZodExactOptional<z.ZodType<FailureConfig>> {
+  return z.strictObject(failureShape).exactOptional();
+}
+
 const builtinSchema = z
   .strictObject({
     enabled: enabledSchema,
     priority: prioritySchema,
     config: z.unknown().exactOptional().describe("The hook's own settings."),
+    ...operationShape,
+    max_concurrency: concurrencySchema("no bound"),
   })
   .describe("A hook that is part of hookgate; the key is its name.");
 
@@ -64,6 +101,12 @@ const hooksSchema = z
         interceptor_timeout_ms: timeout("one interceptor", 5000),
         approval_timeout_ms: timeout("one approver", 60_000),
         respond_requires_approval: respondRequiresApprovalSchema,
+        interceptor_budget_ms: budget("the interceptors", INTERCEPTOR_BUDGET_MS),
+        approval_budget_ms: budget("the approvers", APPROVAL_BUDGET_MS),
+        interceptors: failures().describe("What a no-verdict of an interceptor means. Default: continue."),
+        approvals: failures().describe(
+          "What a no-verdict of an approver means. Default: deny. With continue a tool runs unapproved whenever its approver fails.",
+        ),
       })
       .prefault({})
       .describe("What holds for every hook."),
@@ -77,6 +120,7 @@ export const fileSchema: z.ZodType<ConfigFile> = z.looseObject({
   $schema: z.string().exactOptional().describe("Where this schema is, for editors."),
   hooks: hooksSchema,
   gateway: gatewaySchema,
+  yaml: yamlSchema.exactOptional(),
 });
 
 /** The JSON Schema (draft 7, which editors know best) of a config file. */
@@ -91,5 +135,8 @@ export function toConfigJsonSchema(): Readonly<Record<string, unknown>> {
       if (jsonSchema.default !== undefined && typeof jsonSchema.default === "object") delete jsonSchema.default;
     },
   });
-  return { title: "hookgate config", ...schema };
+  const { yaml, ...properties } = schema.properties ?? {};
+  const description = "Whether, and how, the hooks of hooks.yaml are loaded. true takes every default.";
+  const either = { description, anyOf: [{ type: "boolean" }, yaml] };
+  return { title: "hookgate config", ...schema, properties: { ...properties, yaml: either } };
 }

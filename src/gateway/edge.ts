@@ -1,4 +1,11 @@
-import { ConfigError, createManagerFromConfig, type HookPorts, parseConfig } from "../config/index.ts";
+import {
+  ConfigError,
+  createHostFromConfig,
+  type HookPorts,
+  parseConfig,
+  type StartedHost,
+  type YamlPorts,
+} from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
@@ -24,6 +31,10 @@ export interface EdgeGatewayOptions {
   readonly builtins?: BuiltinRegistry | undefined;
   /** The ways to hooks that the runtime has. */
   readonly ports: HookPorts;
+  /** A `hooks.yaml` that is part of the program: its hooks of type llm and http run, and it may hold no others. */
+  readonly hooksYaml?: string | undefined;
+  /** Reaches models. @default no hook of type llm gives a verdict */
+  readonly fetch?: YamlPorts["fetch"] | undefined;
   /** Remembers which signed requests of hosts were seen, for every isolate. @default a store in memory, for each alone */
   readonly replay?: CreateGatewayAuthOptions["replay"];
   /** @default a log that keeps nothing */
@@ -69,19 +80,43 @@ async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
     throw new HookgateError("ERR_CONFIG", UNGUARDED);
   }
-  const { manager } = await createManagerFromConfig(config, { ...ports, builtins, log, now, waitForHooks: false });
+  const started = await createHostFromConfig(
+    options.hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } },
+    { ...ports, builtins, log, now, waitForHooks: false, yaml: toYamlPorts(options, env) },
+  );
+  assertRunnable(started);
+  const { host, manager, yaml } = started;
   // The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever.
   const gateway = { ...config.gateway, limits: { ...limits, max_concurrency: Number.MAX_SAFE_INTEGER } };
   const { replay } = options;
   const { platform } = ports;
   return createGatewayFromConfig(gateway, {
     ...platform,
-    host: manager,
+    host,
+    lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks(),
     replay,
     log,
     now,
   });
+}
+
+/** The paths of files mean nothing here: there are none but the one that is bundled. */
+function toYamlPorts({ hooksYaml, fetch = refuse }: EdgeGatewayOptions, env: YamlPorts["env"]): YamlPorts {
+  return {
+    cwd: "/",
+    env,
+    fetch,
+    bundled: hooksYaml === undefined ? undefined : { name: "hooks.yaml", text: hooksYaml },
+  };
+}
+
+const refuse = (): Promise<never> => Promise.reject(new TypeError("this runtime cannot reach models"));
+
+/** What is left out of a file is a guard that is not there: a program that is deployed with it is better not deployed. */
+function assertRunnable({ yaml }: StartedHost): void {
+  const problems = (yaml?.files ?? []).flatMap((file) => file.problems).filter(({ severity }) => severity === "error");
+  if (problems.length > 0) throw new ConfigError(problems, "hooks.yaml");
 }
 
 const now = (): number => performance.now();

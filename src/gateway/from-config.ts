@@ -156,7 +156,9 @@ async function toKeySet({ name, key, jwks_url: url }: HostConfig, options: HostO
 
 /** Options of {@link createGatewayFromConfig}. */
 export interface GatewayFromConfigOptions
-  extends CreateGatewayAuthOptions, Pick<GatewayOptions, "host" | "hooks" | "methods" | "now" | "reload"> {}
+  extends
+    CreateGatewayAuthOptions,
+    Pick<GatewayOptions, "host" | "hooks" | "lifecycle" | "methods" | "now" | "reload"> {}
 
 /**
  * Builds the gateway a config describes: who may call, its limits, and the keys it publishes.
@@ -169,10 +171,11 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, methods, now, log, reload } = options;
+  const { host, hooks, lifecycle, methods, now, log, reload } = options;
   return createGateway({
     host,
     hooks,
+    lifecycle,
     methods,
     reload,
     now,

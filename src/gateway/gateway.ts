@@ -15,25 +15,23 @@ import {
 } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
-import { InFlight, RateLimit } from "./limit.ts";
+import { addCors } from "./cors.ts";
+import { isRpc } from "./is-rpc.ts";
+import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
 import type { ReloadPort } from "./reload.ts";
+import {
+  type GatewayLifecycle,
+  listSessionHooks,
+  MAX_DEFINITION_BYTES,
+  registerSessionHook,
+  removeSessionHooks,
+  SESSION_HOOKS_PATH,
+} from "./session-hooks.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
-
-/** Bounds on what callers may send. */
-export interface GatewayLimits {
-  /** The largest body, in bytes; a larger one is answered 413 without being read to its end. @default 8388608 (8 MiB) */
-  readonly maxBodyBytes?: number;
-  /** The most messages in a batch. @default 50 */
-  readonly maxBatch?: number;
-  /** The most `/rpc` requests under way; the next is answered 503 at once. @default 256 */
-  readonly maxConcurrency?: number;
-  /** The most calls a minute for each token, a batch counting once per message. @default no limit */
-  readonly requestsPerMinute?: number;
-}
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions {
@@ -52,6 +50,11 @@ export interface GatewayOptions {
    * somebody's browser cannot reach the gateway. @default none, and no CORS headers
    */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /**
+   * The hooks of `hooks.yaml`, for `/v1/hooks`, and the sessions that may register more with scope `register`. @default
+   * none: there are no such paths
+   */
+  readonly lifecycle?: GatewayLifecycle | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
@@ -107,9 +110,8 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
-const ALLOWED_HEADERS = "authorization, content-type, hook-signature, idempotency-key, traceparent";
-
 const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
+const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 const RELOAD_PATH = "/v1/reload";
 const RELOAD_SCOPES: readonly Scope[] = ["admin"];
@@ -127,7 +129,8 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
-  const { jwks, reload } = options;
+  const { jwks, lifecycle, reload } = options;
+  if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
   if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
@@ -147,11 +150,28 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
 /** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
 const READERS_PER_CALL = 4;
 
+function routeSessionHooks(
+  app: Hono<{ Bindings: PeerInfo }>,
+  server: GatewayServer,
+  lifecycle: GatewayLifecycle,
+): void {
+  app.get(SESSION_HOOKS_PATH, ({ req, env }) =>
+    server.registering(req.raw, env, () => listSessionHooks(lifecycle, req.param("session"))),
+  );
+  app.post(SESSION_HOOKS_PATH, ({ req, env }) =>
+    server.registering(req.raw, env, (body) => registerSessionHook(lifecycle, req.param("session"), body)),
+  );
+  app.delete(`${SESSION_HOOKS_PATH}/:index?`, ({ req, env }) =>
+    server.registering(req.raw, env, () => removeSessionHooks(lifecycle, req.param("session"), req.param("index"))),
+  );
+}
+
 class GatewayServer {
   readonly hasAuth: boolean;
   readonly hasOrigins: boolean;
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
+  readonly #lifecycle: GatewayLifecycle | undefined;
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -170,6 +190,7 @@ class GatewayServer {
     auth,
     limits = {},
     allowedOrigins = [],
+    lifecycle,
     methods = {},
     jwks,
     reload,
@@ -179,6 +200,7 @@ class GatewayServer {
     const { tokens = [], authenticators = [], digest } = auth ?? {};
     this.#host = host;
     this.#hooks = hooks;
+    this.#lifecycle = lifecycle;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -267,7 +289,9 @@ class GatewayServer {
     const refusal = await this.#refuseReader(request, info, HOOKS_SCOPES);
     if (refusal !== undefined) return this.#refuse(refusal);
     const reload = this.#reload?.status();
-    return answerJson({ ...(reload && { generation: reload.generation }), hooks: this.#hooks() }, { status: 200 });
+    const generation = reload && { generation: reload.generation };
+    const yaml = this.#lifecycle && { yaml_hooks: this.#lifecycle.hooks() };
+    return answerJson({ ...generation, hooks: this.#hooks(), ...yaml }, { status: 200 });
   }
 
   async reload(request: Request, info: PeerInfo, port: ReloadPort): Promise<Response> {
@@ -280,6 +304,20 @@ class GatewayServer {
 
   idle(timeoutMs: number): Promise<boolean> {
     return this.#inFlight.idle(timeoutMs);
+  }
+
+  /** Answers who may register hooks, with the body where there is one. */
+  async registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
+    if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
+    const body = new RequestBody(request, info, MAX_DEFINITION_BYTES);
+    const isPost = request.method === "POST";
+    const refusal = this.#guard.check(request, info) ?? (isPost ? refuseMediaType(request.headers) : undefined);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    const principal = await this.#callers.identify(request, body);
+    if (isRefusal(principal)) return this.#refuse(principal);
+    if (!mayAny(principal, REGISTER_SCOPES)) return this.#refuse(forbidden(REGISTER_SCOPES));
+    const bytes = isPost ? await body.bytes() : EMPTY;
+    return bytes instanceof Uint8Array ? answer(bytes) : this.#refuse(bytes);
   }
 
   notFound(request: Request, path: string): Response {
@@ -299,20 +337,8 @@ class GatewayServer {
     return answerRefusal({ code: "ERR_INTERNAL", message: "internal error" });
   }
 
-  /** Lets pages of the configured origins read the answer, and ask beforehand whether they may call. */
   withCors(request: Request, response: Response): Response {
-    response.headers.append("vary", "origin");
-    const origin = request.headers.get("origin");
-    if (origin === null || !this.#guard.allows(origin)) return response;
-    response.headers.set("access-control-allow-origin", origin);
-    if (request.method === "OPTIONS") {
-      response.headers.set("access-control-allow-methods", "GET, POST");
-      response.headers.set("access-control-allow-headers", ALLOWED_HEADERS);
-      response.headers.set("access-control-max-age", "600");
-    } else {
-      response.headers.set("access-control-expose-headers", "retry-after");
-    }
-    return response;
+    return addCors(response, { request, guard: this.#guard });
   }
 
   async drain(timeoutMs: number): Promise<void> {
@@ -338,13 +364,6 @@ class GatewayServer {
   }
 }
 
-/** Whether a request is a POST to `/rpc`, with whatever query. */
-function isRpc({ method, url }: Request): boolean {
-  if (method !== "POST") return false;
-  const start = url.indexOf("/", "https://".length);
-  return url.startsWith("/rpc", start) && (url.length === start + 4 || url.charAt(start + 4) === "?");
-}
-
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array();
 
@@ -358,10 +377,4 @@ async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Pr
 
 function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
   return wanted.some((scope) => scopes.has(scope));
-}
-
-function toLimit(name: keyof GatewayLimits, value: number | undefined, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new RangeError(`limits.${name}: expected a positive integer, got ${value}`);
 }

@@ -1,4 +1,6 @@
 export type { Authenticator, AuthRequest, Digest, GatewayToken, Principal, RequestProof, Scope } from "./auth.ts";
+export type { GatewayLimits } from "./limit.ts";
+export type { GatewayLifecycle } from "./session-hooks.ts";
 export {
   createGatewayAuth,
   type CreateGatewayAuthOptions,
@@ -10,7 +12,6 @@ export {
   createGateway,
   type Gateway,
   type GatewayAuth,
-  type GatewayLimits,
   type GatewayOptions,
   type RetirableGateway,
 } from "./gateway.ts";

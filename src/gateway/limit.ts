@@ -1,3 +1,15 @@
+/** Bounds on what callers may send. */
+export interface GatewayLimits {
+  /** The largest body, in bytes; a larger one is answered 413 without being read to its end. @default 8388608 (8 MiB) */
+  readonly maxBodyBytes?: number;
+  /** The most messages in a batch. @default 50 */
+  readonly maxBatch?: number;
+  /** The most `/rpc` requests under way; the next is answered 503 at once. @default 256 */
+  readonly maxConcurrency?: number;
+  /** The most calls a minute for each token, a batch counting once per message. @default no limit */
+  readonly requestsPerMinute?: number;
+}
+
 /** How many names a {@link RateLimit} remembers before it forgets those that have not asked for a minute. */
 const MAX_NAMES = 10_000;
 
@@ -89,4 +101,14 @@ export class InFlight {
       this.#waiting.add(onIdle);
     });
   }
+}
+
+/**
+ * A limit as it was given, or what holds without it.
+ * @throws {RangeError} when it is not a positive integer
+ */
+export function toLimit(name: keyof GatewayLimits, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new RangeError(`limits.${name}: expected a positive integer, got ${value}`);
 }

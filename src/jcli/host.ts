@@ -6,6 +6,8 @@ import type { HookResult } from "./result.ts";
 export interface LifecycleRunOptions {
   /** The host's own signal; when it aborts, the call ends at once with `ERR_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
+  /** Told of each hook that changed something or ended the chain, and with what; only by a manager in this process. */
+  readonly onResult?: ((hook: string, result: HookResult) => void) | undefined;
 }
 
 /** What an event's hooks came to. */

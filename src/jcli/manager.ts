@@ -116,7 +116,9 @@ export class LifecycleManager implements LifecycleHost {
       maxSessions: assertBound("maxSessions", maxSessions, Number.MAX_SAFE_INTEGER),
     });
     const onIgnored = (hook: ChainHook<LifecycleState>, fields: readonly string[]): void => this.#ignore(hook, fields);
-    this.#rules = new Map(LIFECYCLE_EVENTS.map((event) => [event, createLifecycleRules(LIFECYCLE[event], onIgnored)]));
+    this.#rules = new Map(
+      LIFECYCLE_EVENTS.map((event) => [event, createLifecycleRules(LIFECYCLE[event], { onIgnored })]),
+    );
   }
 
   /** The types that hooks of files can have here. */
@@ -183,7 +185,7 @@ export class LifecycleManager implements LifecycleHost {
     ]).map((hook, index) => ({ index, ...hook.status() }));
   }
 
-  async run(given: HostContext, { signal }: LifecycleRunOptions = {}): Promise<LifecycleOutcome> {
+  async run(given: HostContext, options: LifecycleRunOptions = {}): Promise<LifecycleOutcome> {
     if (this.#closing.signal.aborted) throw new HookgateError("ERR_CLOSED", "the lifecycle manager is closed");
     assertEvent(given.event);
     const spec = LIFECYCLE[given.event];
@@ -194,9 +196,9 @@ export class LifecycleManager implements LifecycleHost {
       this.#tell(spec, chain, context);
       return { result: {}, halted: false, trace: toTrace([]) };
     }
-    const outcome = await this.#call(chain, context, signal);
+    const outcome = await this.#call(chain, context, options);
     if (outcome.aborted)
-      throw new HookgateError("ERR_ABORTED", `the host aborted ${spec.event}`, { cause: signal?.reason });
+      throw new HookgateError("ERR_ABORTED", `the host aborted ${spec.event}`, { cause: options.signal?.reason });
     return toOutcome(outcome, spec);
   }
 
@@ -230,7 +232,7 @@ export class LifecycleManager implements LifecycleHost {
       return;
     }
     this.#background.push(context.session_id ?? "", async () => {
-      const { current } = await this.#call(chain, context, this.#closing.signal);
+      const { current } = await this.#call(chain, context, { signal: this.#closing.signal });
       const { system_message: message } = current.value.result;
       if (message !== undefined) this.#options.onSystemMessage?.(message, context);
     });
@@ -239,15 +241,22 @@ export class LifecycleManager implements LifecycleHost {
   async #call(
     chain: readonly LifecycleHook[],
     context: HookContext,
-    signal: AbortSignal | undefined,
+    { signal, onResult }: LifecycleRunOptions,
   ): Promise<ChainOutcome<LifecycleState, HookResult>> {
-    const rules = this.#rules.get(context.event);
-    if (rules === undefined) throw new HookgateError("ERR_INTERNAL", `no rules for ${context.event}`);
+    const rules = this.#rulesOf(context.event, onResult);
     const input = new Current<LifecycleState>({ context: new Current(context), result: {} });
     const { now } = this.#options;
     const outcome = await runChain(chain, input, { rules, signal, budgetMs: this.#chainTimeoutMs, now });
     this.#count(chain, outcome);
     return outcome;
+  }
+
+  #rulesOf(event: LifecycleEvent, onResult: LifecycleRunOptions["onResult"]): ChainRules<LifecycleState, HookResult> {
+    const known = onResult === undefined ? this.#rules.get(event) : undefined;
+    return (
+      known ??
+      createLifecycleRules(LIFECYCLE[event], { onIgnored: (hook, fields) => this.#ignore(hook, fields), onResult })
+    );
   }
 
   #count(chain: readonly LifecycleHook[], { records }: ChainOutcome<LifecycleState, HookResult>): void {

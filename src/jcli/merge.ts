@@ -32,8 +32,18 @@ const REPLACED: readonly ReplacedField[] = [
   "tool_error",
 ];
 
+/** What is told of results while they are merged. */
+export interface MergeListeners {
+  readonly onIgnored: OnIgnored;
+  /** Told of a result that changed something or ended the chain: what of it has an effect. */
+  readonly onResult?: ((hook: string, result: HookResult) => void) | undefined;
+}
+
 /** How results are read and merged at an event. A halt's verdict is the chain's whole result. */
-export function createLifecycleRules(spec: EventSpec, onIgnored: OnIgnored): ChainRules<LifecycleState, HookResult> {
+export function createLifecycleRules(
+  spec: EventSpec,
+  { onIgnored, onResult }: MergeListeners,
+): ChainRules<LifecycleState, HookResult> {
   return {
     point: spec.event,
     judge(reply, state, hook): Judgement<LifecycleState, HookResult> {
@@ -42,8 +52,12 @@ export function createLifecycleRules(spec: EventSpec, onIgnored: OnIgnored): Cha
       const result = toEffective(given, spec);
       const ignored = Object.keys(given).filter((key) => isResultKey(key) && !Object.hasOwn(result, key));
       if (ignored.length > 0) onIgnored(hook, ignored);
-      if (result.action !== undefined) return { outcome: result.action, halt: toHalt(result) };
+      if (result.action !== undefined) {
+        onResult?.(hook.name, toHalt(result));
+        return { outcome: result.action, halt: toHalt(result) };
+      }
       const next = merge(state, result);
+      if (next !== state) onResult?.(hook.name, result);
       return next === state ? { outcome: "continue" } : { outcome: "modify", next };
     },
   };

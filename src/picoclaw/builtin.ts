@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Log } from "../log.ts";
+import { createGlob } from "./glob.ts";
 import type { Hook } from "./hook.ts";
 
 /** What a built-in hook is given besides its config. */
@@ -86,28 +87,13 @@ const denyToolsSchema: z.ZodType<DenyToolsConfig> = z.strictObject({
 
 /** A hook that denies tools by name, whatever their arguments. Names are case-sensitive. */
 export function createDenyToolsHook({ tools, reason }: DenyToolsConfig): Hook {
-  const patterns = tools.map((tool) => tool.split("*"));
+  const patterns = tools.map(createGlob);
   return {
     beforeTool({ tool }) {
-      if (!patterns.some((parts) => matches(parts, tool))) return undefined;
+      if (!patterns.some((fits) => fits(tool))) return undefined;
       return { action: "deny_tool", reason: reason ?? `tool "${tool}" is not allowed` };
     },
   };
-}
-
-/** Whether a name fits the text between a pattern's stars. In linear time, which a regular expression is not. */
-function matches([first = "", ...rest]: readonly string[], name: string): boolean {
-  const last = rest.pop();
-  if (last === undefined) return name === first;
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
-  const end = name.length - last.length;
-  let from = first.length;
-  for (const part of rest) {
-    const at = name.indexOf(part, from);
-    if (at === -1 || at + part.length > end) return false;
-    from = at + part.length;
-  }
-  return true;
 }
 
 /** Config of the built-in hook `log`. */

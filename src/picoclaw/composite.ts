@@ -1,3 +1,4 @@
+import { MAX_TIMEOUT_MS } from "../chain/index.ts";
 import type { LifecycleHost } from "../jcli/host.ts";
 import type { HookResult } from "../jcli/result.ts";
 import type { HostEvent } from "./event.ts";
@@ -25,12 +26,26 @@ import {
   toResponseContext,
 } from "./lifecycle.ts";
 import type { HookManager } from "./manager.ts";
-import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
+import type { MountedHookStatus } from "./mounted.ts";
+import type {
+  HostPayload,
+  LlmRequest,
+  LlmResponse,
+  Message,
+  Origin,
+  ToolApproval,
+  ToolCall,
+  ToolOutcome,
+} from "./payload.ts";
+import type { RetirableHost } from "./reloadable.ts";
+import { UnderWay } from "./under-way.ts";
 
 /** The two systems of {@link createCompositeHost}. */
 export interface CompositeHostParts {
   readonly hooks: HookManager;
   readonly lifecycle: LifecycleHost;
+  /** The host whose place it takes: the model calls under way there are known here. @default none */
+  readonly previous?: HookHost | undefined;
 }
 
 /**
@@ -38,26 +53,43 @@ export interface CompositeHostParts {
  * belongs to it, in the same call. Closing it closes both.
  * @see docs/yaml.md, "Both systems in one turn"
  */
-export function createCompositeHost(parts: CompositeHostParts): HookHost {
+export function createCompositeHost(parts: CompositeHostParts): RetirableHost {
   return new CompositeHost(parts);
 }
 
-class CompositeHost implements HookHost {
+class CompositeHost implements RetirableHost {
   readonly #hooks: HookManager;
   readonly #lifecycle: LifecycleHost;
+  /** The conversations of model calls under way, which an answer does not carry, by their turn and iteration. */
+  readonly #asked: Map<string, readonly Message[]>;
+  readonly #calls = new UnderWay();
 
-  constructor({ hooks, lifecycle }: CompositeHostParts) {
+  constructor({ hooks, lifecycle, previous }: CompositeHostParts) {
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
+    this.#asked = previous instanceof CompositeHost ? previous.#asked : new Map<string, readonly Message[]>();
   }
 
-  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+  get generation(): number {
+    return this.#hooks.generation;
+  }
+
+  hooks(): readonly MountedHookStatus[] {
+    return this.#hooks.hooks();
+  }
+
+  beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+    return this.#calls.during(() => this.#beforeLlm(request, options));
+  }
+
+  async #beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
     const before = await this.#hooks.beforeLlm(request, options);
     if (before.action !== "continue") return before;
     const outcome = await this.#lifecycle.run(toRequestContext(before.request), options);
     if (outcome.result.action !== undefined) return { ...before, ...toAbort(outcome, before.trace) };
     const { retry_feedback: _, ...said } = toSaid(outcome.result);
     const changed = applyToRequest(before.request, outcome.result);
+    this.#keep(changed);
     return {
       ...before,
       ...said,
@@ -66,17 +98,28 @@ class CompositeHost implements HookHost {
     };
   }
 
-  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+  afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+    return this.#calls.during(() => this.#afterLlm(response, options));
+  }
+
+  async #afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
     const after = await this.#hooks.afterLlm(response, options);
+    const key = keyOf(after.response);
+    const messages = this.#asked.get(key);
+    this.#asked.delete(key);
     if (after.action !== "continue") return after;
-    const outcome = await this.#lifecycle.run(toResponseContext(after.response), options);
+    const outcome = await this.#lifecycle.run(toResponseContext(after.response, messages), options);
     if (outcome.result.action !== undefined) return { ...after, ...toAbort(outcome, after.trace) };
     const changed = applyToResponse(after.response, outcome.result);
     const change = toChange(after, { isChanged: changed !== after.response, outcome });
     return { ...after, ...toSaid(outcome.result), ...change, response: changed };
   }
 
-  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+  beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+    return this.#calls.during(() => this.#beforeTool(call, options));
+  }
+
+  async #beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
     const before = await this.#hooks.beforeTool(call, options);
     return before.action === "continue" ? this.#beforeExecution(before, options) : before;
   }
@@ -88,10 +131,16 @@ class CompositeHost implements HookHost {
   checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
     const beforeApproval = (before: ToolCallDecision): Promise<ToolCallDecision> =>
       this.#beforeExecution(before, options);
-    return this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval });
+    return this.#calls.during(() =>
+      this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval }),
+    );
   }
 
-  async afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+  afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+    return this.#calls.during(() => this.#afterTool(outcome, options));
+  }
+
+  async #afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
     const after = await this.#hooks.afterTool(outcome, options);
     if (after.action !== "continue") return after;
     const ran = await this.#lifecycle.run(toOutcomeContext(after.outcome), options);
@@ -101,7 +150,7 @@ class CompositeHost implements HookHost {
   }
 
   run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
-    return this.#lifecycle.run(context, options);
+    return this.#calls.during(() => this.#lifecycle.run(context, options));
   }
 
   emit(event: HostEvent): void {
@@ -112,8 +161,24 @@ class CompositeHost implements HookHost {
     await Promise.all([this.#hooks.flush(timeoutMs), this.#lifecycle.flush(timeoutMs)]);
   }
 
+  async retire(): Promise<void> {
+    await this.#calls.idle();
+    await this.#hooks.retire();
+    await this.#lifecycle.flush(MAX_TIMEOUT_MS);
+    await this.#lifecycle.close();
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#hooks.close(), this.#lifecycle.close()]);
+  }
+
+  #keep(request: LlmRequest): void {
+    const { meta, messages } = request;
+    if (meta.TurnID === "" || messages === undefined) return;
+    const [oldest] = this.#asked.keys();
+    // A model call that failed has no answer, and must not be kept for ever.
+    if (oldest !== undefined && this.#asked.size >= MAX_ASKED) this.#asked.delete(oldest);
+    this.#asked.set(keyOf(request), messages);
   }
 
   async #beforeExecution(before: ToolCallDecision, options?: HostCallOptions): Promise<ToolCallDecision> {
@@ -138,6 +203,12 @@ class CompositeHost implements HookHost {
       trace: join(before.trace, outcome.trace),
     };
   }
+}
+
+const MAX_ASKED = 256;
+
+function keyOf({ meta: { TurnID, Iteration } }: Origin): string {
+  return `${TurnID} ${Iteration}`;
 }
 
 interface Change {

@@ -42,16 +42,30 @@ export function toApprovalDecision({
   const trace = toTrace(records);
   if (halt !== undefined) return { ...halt.verdict, trace };
   if (failure === undefined) return { approved: true, reason: "", trace };
-  return { approved: false, reason: failureReason("tool approval hook", failure), trace };
+  const reason = failureReason("tool approval hook", failure);
+  // A host that looks only at `approved` still does not run the tool.
+  if (failure.effect === "abort_turn") return { approved: false, action: "abort_turn", reason, trace };
+  return { approved: false, reason, trace };
+}
+
+/** What approvers came to: the decision, and whether a failure policy ends the turn. */
+export interface ApprovalEnd {
+  readonly approval: ApprovalDecision;
+  readonly abortsTurn: boolean;
 }
 
 /** before_tool's decision and, where there was one, approve_tool's as one. */
-export function toToolCheck(decision: ToolCallDecision, approval: ApprovalDecision | undefined): ToolCheckDecision {
-  if (approval === undefined) return { ...decision, approved: decision.action === "respond" };
+export function toToolCheck(decision: ToolCallDecision, end: ApprovalEnd | undefined): ToolCheckDecision {
+  if (end === undefined) return { ...decision, approved: decision.action === "respond" };
+  const { approval, abortsTurn } = end;
   const trace = { id: decision.trace.id, records: [...decision.trace.records, ...approval.trace.records] };
   // What else an approver said comes along, but never in the place of what before_tool decided.
   const { approved, reason: why, result: _, system_message: _shown, retry_feedback: _told, ...said } = approval;
   const reason = approved ? decision.reason : why;
+  if (abortsTurn) {
+    const { result: _unused, ...call } = decision;
+    return { ...call, action: "abort_turn", approved: false, reason, trace };
+  }
   if (approved || decision.action !== "respond") return { ...said, ...decision, approved, reason, trace };
   // A host that looks at the action first must not find the answer that was refused.
   const { result: _refused, ...rest } = decision;
@@ -63,5 +77,5 @@ function toTrace(records: Trace["records"]): Trace {
 }
 
 function failureReason(what: string, { hook, noVerdict }: NonNullable<ChainOutcome<Origin, never>["failure"]>): string {
-  return `${what} "${hook}" ${noVerdict.kind === "timeout" ? "timed out" : "failed"}`;
+  return `${what} "${hook}" ${noVerdict.kind === "timeout" || noVerdict.kind === "budget" ? "timed out" : "failed"}`;
 }

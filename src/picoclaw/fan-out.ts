@@ -1,6 +1,7 @@
 import { type ChainHook, type ChainRules, type Current, runChain } from "../chain/index.ts";
 import type { Log } from "../log.ts";
 import type { HookEvent } from "./event.ts";
+import { BoundedQueue } from "./queue.ts";
 
 /** An observer as the fan-out reaches it. */
 export interface Observer extends ChainHook<HookEvent> {
@@ -21,12 +22,6 @@ export interface EventQueueOptions {
   readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
 
-/** Events that are delivered one after the other. */
-interface Lane {
-  readonly waiting: Current<HookEvent>[];
-  running: Promise<void> | undefined;
-}
-
 const rules: ChainRules<HookEvent, never> = { point: "event", judge: () => ({ outcome: "observed" }) };
 
 /**
@@ -36,87 +31,56 @@ const rules: ChainRules<HookEvent, never> = { point: "event", judge: () => ({ ou
 export class EventQueue {
   readonly #observer: Observer;
   readonly #options: EventQueueOptions;
-  readonly #shared: Lane = { waiting: [], running: undefined };
-  readonly #ofRequest = new WeakMap<object, Lane>();
-  readonly #counts: { delivered: number; dropped: number; failed: number };
-  #previous: EventQueue | undefined;
+  readonly #queue: BoundedQueue<Current<HookEvent>>;
+  readonly #counts: { delivered: number; failed: number };
   #closed = false;
 
   constructor(observer: Observer, { previous, ...options }: EventQueueOptions) {
+    const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = options;
     this.#observer = observer;
     this.#options = options;
-    this.#previous = previous;
-    this.#counts = previous === undefined ? { delivered: 0, dropped: 0, failed: 0 } : previous.#counts;
+    this.#counts = previous === undefined ? { delivered: 0, failed: 0 } : previous.#counts;
+    this.#queue = new BoundedQueue({
+      maxWaiting,
+      currentRequest,
+      waitUntil,
+      run: (event) => this.#deliver(event),
+      previous: previous === undefined ? undefined : previous.#queue,
+    });
   }
 
   /** How many events were delivered, dropped because the queue was full, and not handed on. */
   get counts(): { readonly delivered: number; readonly dropped: number; readonly failed: number } {
-    return { ...this.#counts };
+    return { ...this.#counts, dropped: this.#queue.droppedCount };
   }
 
   push(event: Current<HookEvent>): void {
-    if (this.#closed || !this.#observer.matches(event.value.Kind)) return;
-    const { maxQueuedEvents, log } = this.#options;
-    const lane = this.#lane();
-    if (lane.waiting.length >= maxQueuedEvents) {
-      this.#counts.dropped += 1;
-      const { dropped } = this.#counts;
-      if (dropped === 1 || dropped % 1000 === 0) {
-        log.warn("observer is too slow; events dropped", { hook: this.#observer.name, dropped });
-      }
-      return;
-    }
-    lane.waiting.push(event);
-    if (lane.running !== undefined) return;
-    lane.running = this.#deliver(lane);
-    this.#options.waitUntil?.(lane.running);
+    if (this.#closed || !this.#observer.matches(event.value.Kind) || this.#queue.push(event)) return;
+    const { droppedCount: dropped } = this.#queue;
+    if (dropped !== 1 && dropped % 1000 !== 0) return;
+    this.#options.log.warn("observer is too slow; events dropped", { hook: this.#observer.name, dropped });
   }
 
   /** Resolves when nothing waits, of the request that is under way where each has a queue of its own. */
-  async drained(): Promise<void> {
-    const lane = this.#lane();
-    while (lane.running !== undefined) await lane.running;
+  drained(): Promise<void> {
+    return this.#queue.drained();
   }
 
   /** Drops what waits; the event in delivery still ends under its own deadline. */
   close(): void {
     this.#closed = true;
-    this.#drop(this.#shared);
+    this.#queue.close();
   }
 
-  #lane(): Lane {
-    const request = this.#options.currentRequest?.();
-    if (request === undefined) return this.#shared;
-    let lane = this.#ofRequest.get(request);
-    if (lane === undefined) this.#ofRequest.set(request, (lane = { waiting: [], running: undefined }));
-    return lane;
-  }
-
-  #drop(lane: Lane): void {
-    this.#counts.dropped += lane.waiting.length;
-    lane.waiting.length = 0;
-  }
-
-  async #deliver(lane: Lane): Promise<void> {
-    const { waiting } = lane;
-    // The emitter goes on first: delivery never runs inside a turn.
-    await this.#previous?.drained();
-    this.#previous = undefined;
-    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
-      const { records } = await runChain([this.#observer], event, { rules, now: this.#options.now });
-      const [record] = records;
-      if (record?.kind === undefined) {
-        this.#counts.delivered += 1;
-      } else {
-        this.#counts.failed += 1;
-        this.#options.log.warn("event not delivered", {
-          hook: this.#observer.name,
-          kind: record.kind,
-          error: record.error,
-        });
-      }
-      if (this.#closed) this.#drop(lane);
+  async #deliver(event: Current<HookEvent>): Promise<void> {
+    const { now, log } = this.#options;
+    const { records } = await runChain([this.#observer], event, { rules, now });
+    const [record] = records;
+    if (record?.kind === undefined) {
+      this.#counts.delivered += 1;
+      return;
     }
-    lane.running = undefined;
+    this.#counts.failed += 1;
+    log.warn("event not delivered", { hook: this.#observer.name, kind: record.kind, error: record.error });
   }
 }

@@ -1,6 +1,7 @@
 import { isLifecycleEvent, LIFECYCLE_EVENTS } from "../jcli/codec.ts";
 import type { LifecycleHandlers } from "../jcli/handler.ts";
 import type { Log } from "../log.ts";
+import type { CacheHint } from "./cache.ts";
 import type { HookEvent } from "./event.ts";
 import type {
   LlmRequest,
@@ -25,6 +26,11 @@ export interface HookContext {
 
 type Reply<T> = T | null | undefined | void | Promise<T | null | undefined | void>;
 
+/** A reply that may be used again, where the config of the hook allows it and the reply changes nothing. */
+interface Cacheable {
+  readonly cache?: CacheHint;
+}
+
 /** Ends the turn: `abort_turn` fails it, `hard_abort` cancels it and rolls the session back. */
 export interface AbortReply {
   readonly action: "abort_turn" | "hard_abort";
@@ -32,19 +38,19 @@ export interface AbortReply {
 }
 
 /** Goes on; keys the payload has replace, keys it lacks stay as they are. */
-export interface BeforeLlmChange {
+export interface BeforeLlmChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly request?: Partial<LlmRequest>;
 }
 
 /** Goes on, with another response when there is one: in its wrapper or bare. */
-export interface AfterLlmChange {
+export interface AfterLlmChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly response?: Partial<LlmResponse> | ModelResponse;
 }
 
 /** Goes on, with another call when there is one. */
-export interface BeforeToolChange {
+export interface BeforeToolChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly call?: Partial<ToolCall>;
 }
@@ -57,19 +63,19 @@ export interface RespondReply {
 }
 
 /** Keeps the tool from running; the model is told the reason. */
-export interface DenyReply {
+export interface DenyReply extends Cacheable {
   readonly action: "deny_tool";
   readonly reason?: string;
 }
 
 /** Goes on, with another result when there is one: in its wrapper or bare. */
-export interface AfterToolChange {
+export interface AfterToolChange extends Cacheable {
   readonly action?: "continue" | "modify" | "";
   readonly result?: Partial<ToolOutcome> | ToolResult;
 }
 
 /** Whether a tool may run. Silence is not consent: without `approved: true` it may not. */
-export interface ApprovalReply {
+export interface ApprovalReply extends Cacheable {
   readonly approved: boolean;
   readonly reason?: string;
 }

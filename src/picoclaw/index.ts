@@ -65,14 +65,27 @@ export type {
   Trace,
 } from "./host.ts";
 export { createLocalPort, type LocalPortOptions } from "./local.ts";
+export { FAILURE_EFFECTS, FAILURE_RULES, type FailureEffect, type FailureRules } from "../chain/index.ts";
+export { type CacheHint, type CacheOptions } from "./cache.ts";
 export {
-  type CheckToolOptions,
-  HookManager,
-  type HookManagerOptions,
+  APPROVAL_BUDGET_MS,
+  type HookBudgets,
+  type HookPolicies,
   type HookTimeouts,
-  type MountOptions,
-} from "./manager.ts";
-export type { MountedHookStatus } from "./mounted.ts";
+  INTERCEPTOR_BUDGET_MS,
+} from "./limits.ts";
+export type { CheckToolOptions, HookManagerOptions } from "./manager-options.ts";
+export { HookManager, type MountOptions } from "./manager.ts";
+export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
+export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
+export {
+  assertOperable,
+  EXECUTION_MODES,
+  findContradictions,
+  type HookExecutionMode,
+  type OperationOptions,
+  type OperationProblem,
+} from "./operation.ts";
 export type {
   HostPayload,
   LlmRequest,

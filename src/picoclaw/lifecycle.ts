@@ -55,9 +55,13 @@ export function toRequestContext({ model, messages, meta }: LlmRequest): HostCon
 }
 
 /** The context of `post_llm_response`. An answer is its text; of parts, that of the text parts. */
-export function toResponseContext({ model, response, meta }: LlmResponse): HostContext {
+export function toResponseContext(
+  { model, response, meta }: LlmResponse,
+  messages: readonly Message[] | undefined,
+): HostContext {
   const assistant_output = toText(response?.content);
-  return { event: "post_llm_response", model, assistant_output, ...toSession(meta) };
+  const conversation = messages && { messages: toLifecycleConversation(messages).messages };
+  return { event: "post_llm_response", model, assistant_output, ...conversation, ...toSession(meta) };
 }
 
 /** The context of `pre_tool_execution`. */

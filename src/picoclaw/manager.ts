@@ -3,16 +3,20 @@ import {
   type ChainRules,
   compareRank,
   Current,
-  failClosed,
+  type DetachedCall,
   failOpen,
+  type HookRecord,
   MAX_TIMEOUT_MS,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import { toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
-import { type HookEvent, type HostEvent, toDocumentedKind } from "./event.ts";
+import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
+import { PointHooks } from "./chain-hook.ts";
+import { copyEvent } from "./event-copy.ts";
+import type { HostEvent } from "./event.ts";
 import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
+import { ForeignKeys } from "./foreign-keys.ts";
 import type { Hook } from "./hook.ts";
 import type {
   ApprovalDecision,
@@ -26,47 +30,23 @@ import type {
   ToolCheckDecision,
   ToolOutcomeDecision,
 } from "./host.ts";
+import { type HookLimits, toLimits } from "./limits.ts";
 import { createLocalPort } from "./local.ts";
+import type { CheckToolOptions, HookManagerOptions } from "./manager-options.ts";
 import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
-import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
+import { toLlmRequest, toLlmResponse, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
+import { assertOperable, type OperationOptions } from "./operation.ts";
+import { PointChain } from "./point-chain.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
-import type { HookPort } from "./port.ts";
+import { type HookPort, isPort } from "./port.ts";
+import { BoundedQueue } from "./queue.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
 import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
-
-/** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
-export interface HookTimeouts {
-  /** Telling one observer of one event. @default 500 */
-  readonly observerMs?: number;
-  /** One interceptor. @default 5000 */
-  readonly interceptorMs?: number;
-  /** One approver. @default 60000 */
-  readonly approvalMs?: number;
-}
-
-/** Options of {@link HookManager}. */
-export interface HookManagerOptions {
-  readonly timeouts?: HookTimeouts;
-  /** How many events may wait for one observer, 1 to 65536. @default 64 */
-  readonly maxQueuedEvents?: number;
-  /** @default a log that keeps nothing */
-  readonly log?: Log;
-  /** A monotonic clock in milliseconds. @default performance.now */
-  readonly now?: () => number;
-  /**
-   * The request that is under way, as one object for as long as it is, where none may wait for what another does, as on
-   * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
-   */
-  readonly currentRequest?: (() => object | undefined) | undefined;
-  /** Which configuration of the host this is, counted from 1. @default 1 */
-  readonly generation?: number | undefined;
-  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
-  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
-}
+import { UnderWay } from "./under-way.ts";
 
 /** Options of {@link HookManager.mount}. */
-export interface MountOptions extends TrustOptions {
+export interface MountOptions extends TrustOptions, OperationOptions {
   /** Unique among all hooks; a hook of the same name is closed and replaced. */
   readonly name: string;
   /** Lower runs first, inside the hook's group. @default 0 */
@@ -78,47 +58,40 @@ export interface MountOptions extends TrustOptions {
   readonly keptFrom?: HookManager | undefined;
 }
 
-/** Options of {@link HookManager.checkTool}. */
-export interface CheckToolOptions extends HostCallOptions {
-  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
-  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
-}
-
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
 export class HookManager implements HookHost {
   /** Which configuration of the host this is, counted from 1. */
   readonly generation: number;
-  readonly #timeouts: Required<HookTimeouts>;
+  readonly #limits: HookLimits;
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #mounted = new Map<string, MountedHook>();
-  readonly #foreignReported = new Set<string>();
+  readonly #foreignKeys: ForeignKeys;
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
-  readonly #approvalRules = createApprovalRules((hook, keys) => this.#reportForeign(hook, keys));
-  #chains: Partial<Record<HookPoint, readonly MountedChainHook[]>> = {};
-  /** Calls under way, each part of one counted too. */
-  #callCount = 0;
-  #onIdle: (() => void) | undefined;
+  readonly #approvalRules: ReturnType<typeof createApprovalRules>;
+  readonly #onDetached: HookManagerOptions["onDetached"];
+  /** Each part of a call is counted too. */
+  readonly #calls = new UnderWay();
+  #chains: Partial<Record<HookPoint, PointChain<MountedChainHook>>> = {};
   #closed = false;
   #closing: Promise<unknown> | undefined;
 
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
-    const { timeouts = {}, maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil } = options;
+    const { maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil, onDetached } = options;
     this.generation = options.generation ?? 1;
-    this.#timeouts = {
-      observerMs: toTimeout("observerMs", timeouts.observerMs, 500),
-      interceptorMs: toTimeout("interceptorMs", timeouts.interceptorMs, 5000),
-      approvalMs: toTimeout("approvalMs", timeouts.approvalMs, 60_000),
-    };
+    this.#limits = toLimits(options);
+    this.#onDetached = onDetached;
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
     this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
-    const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
+    this.#foreignKeys = new ForeignKeys(log);
+    const report = (hook: string, keys: readonly string[]): void => this.#foreignKeys.report(hook, keys);
+    this.#approvalRules = createApprovalRules(report);
     this.#rules = {
       before_llm: createInterceptorRules(INTERCEPTORS.before_llm, report),
       after_llm: createInterceptorRules(INTERCEPTORS.after_llm, report),
@@ -129,7 +102,9 @@ export class HookManager implements HookHost {
 
   /**
    * Adds a hook. Calls that are under way do not see it.
-   * @throws {TypeError} when the name is empty, the hook is missing, the priority is not a number or a grant is unknown
+   * @throws {TypeError} when the name is empty, the hook is missing, the priority is not a number, a grant is unknown or
+   *   an option contradicts another
+   * @throws {RangeError} when a number is out of its bounds
    * @throws {HookgateError} `ERR_CLOSED` after {@link HookManager.close}
    */
   async mount(hook: Hook | HookPort, options: MountOptions): Promise<void> {
@@ -139,10 +114,11 @@ export class HookManager implements HookHost {
     if (typeof hook !== "object" || hook === null) throw new TypeError(`mount: hook "${name}" is missing`);
     if (!Number.isFinite(priority)) throw new TypeError(`mount: priority of hook "${name}" must be a number`);
     const port = isPort(hook) ? hook : createLocalPort(hook, { log: this.#log });
+    assertOperable(port.points, options);
     const previous = this.#mounted.get(name);
     this.#mounted.set(name, this.#toMounted(port, { ...options, priority }));
-    this.#foreignReported.delete(name);
-    this.#chains = {};
+    this.#foreignKeys.forget(name);
+    this.#forgetChains();
     await previous?.close();
   }
 
@@ -151,12 +127,13 @@ export class HookManager implements HookHost {
     const hook = this.#mounted.get(name);
     if (hook === undefined) return;
     this.#mounted.delete(name);
-    this.#chains = {};
+    this.#forgetChains();
     await hook.close();
   }
 
   /** The mounted hooks in calling order. */
   hooks(): readonly MountedHookStatus[] {
+    for (const chain of Object.values(this.#chains)) chain.settleCounts();
     return this.#ordered().map((hook) => hook.status());
   }
 
@@ -186,22 +163,15 @@ export class HookManager implements HookHost {
   }
 
   async approveTool(request: HostPayload<ToolApproval>, options?: HostCallOptions): Promise<ApprovalDecision> {
-    const current = new Current(toToolApproval(request));
-    const call = { rules: this.#approvalRules, ...options };
-    return toApprovalDecision(await this.#run(this.#chain("approve_tool"), current, call));
+    return (await this.#approve(request, options)).approval;
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
-    this.#callCount += 1;
-    try {
-      return await this.#checkTool(call, options);
-    } finally {
-      this.#leave();
-    }
+    return this.#calls.during(() => this.#checkTool(call, options));
   }
 
   async #checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
-    const hooks = this.#chain("before_tool");
+    const hooks = this.#chain("before_tool").all;
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
     const before = { ...toToolDecision(outcome), call: outcome.current.value };
@@ -213,7 +183,7 @@ export class HookManager implements HookHost {
       (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
     if (!needsApproval) return toToolCheck(decision, undefined);
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.approveTool(decision.call, { ...options, timeoutMs }));
+    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs }));
   }
 
   /** There are no YAML hooks here: nothing is changed, whatever the event. */
@@ -230,12 +200,14 @@ export class HookManager implements HookHost {
     const observers = Array.from(this.#mounted.values(), (hook) => hook.events).filter((queue) => queue !== undefined);
     if (observers.length === 0) return;
     // Observers are told later, when the host may have gone on changing its objects.
-    const copy = this.#toEvent(event);
+    const copy = copyEvent(event, this.#log);
     if (copy !== undefined) for (const queue of observers) queue.push(copy);
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    const drained = Promise.all(Array.from(this.#mounted.values(), async (hook) => hook.events?.drained()));
+    const drained = Promise.all(
+      Array.from(this.#mounted.values(), (hook) => Promise.all([hook.events?.drained(), hook.later.drained()])),
+    );
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, Math.min(timeoutMs, MAX_TIMEOUT_MS));
@@ -249,59 +221,71 @@ export class HookManager implements HookHost {
    * of it from now on; calls are bounded by their hooks' deadlines.
    */
   async retire(): Promise<void> {
-    if (this.#callCount > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onIdle = resolve;
-      });
-    }
+    await this.#calls.idle();
     await this.flush(MAX_TIMEOUT_MS);
     await this.close();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#chains = {};
+    this.#forgetChains();
     this.#closing ??= Promise.all(Array.from(this.#mounted.values(), (hook) => hook.close()));
     await this.#closing;
-  }
-
-  #leave(): void {
-    this.#callCount -= 1;
-    if (this.#callCount === 0) this.#onIdle?.();
   }
 
   #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
     const { name, priority, keptFrom } = options;
     const kept = keptFrom === undefined ? undefined : keptFrom.#mounted.get(name);
-    const trust = toTrust(port.source, options);
-    const { observerMs, interceptorMs, approvalMs } = this.#timeouts;
-    const ranked = { name, source: port.source, priority };
-    const chainHook = (point: HookPoint): TrustedHook<Origin> => ({
+    const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = this.#queueOptions;
+    const trust = toTrust(port.source, options.readOnly === true ? { ...options, grants: [] } : options);
+    const defaults = this.#limits;
+    const hooks = new PointHooks({
       name,
-      source: port.source,
-      timeoutMs: point === "approve_tool" ? approvalMs : interceptorMs,
-      policy: point === "approve_tool" ? failClosed : failOpen,
+      port,
       trust,
-      call: (current, scope) => port.call(point, current, scope),
+      operation: options,
+      defaults,
+      now: this.#now,
+      kept: kept?.hooks,
     });
     const observer: Observer | undefined = port.observes && {
       name,
       source: port.source,
-      timeoutMs: observerMs,
+      timeoutMs: options.timeoutMs ?? this.#limits.observerMs,
       policy: failOpen,
-      call: (event, scope) => port.notify(event, scope),
+      call: (event, scope) => hooks.notify(scope, () => port.notify(event, scope)),
       matches: (kind) => port.observes?.matches(kind) === true,
     };
-    const events = observer && new EventQueue(observer, { ...this.#queueOptions, previous: kept?.events });
-    return new MountedHook({ ranked, port, trust, chainHook, events, log: this.#log, kept });
+    return new MountedHook({
+      ranked: { name, source: port.source, priority },
+      port,
+      trust,
+      hooks,
+      operation: options,
+      events: observer && new EventQueue(observer, { ...this.#queueOptions, previous: kept?.events }),
+      later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work(), previous: kept?.later }),
+      log: this.#log,
+      kept,
+    });
   }
 
   #ordered(): readonly MountedHook[] {
     return [...this.#mounted.values()].toSorted((a, b) => compareRank(a.ranked, b.ranked));
   }
 
-  #chain(point: HookPoint): readonly MountedChainHook[] {
-    return (this.#chains[point] ??= this.#ordered().flatMap((hook) => hook.chainHook(point) ?? []));
+  #chain(point: HookPoint): PointChain<MountedChainHook> {
+    return (this.#chains[point] ??= new PointChain(this.#ordered().flatMap((hook) => hook.chainHook(point) ?? [])));
+  }
+
+  #forgetChains(): void {
+    for (const chain of Object.values(this.#chains)) chain.settleCounts();
+    this.#chains = {};
+  }
+
+  async #approve(request: HostPayload<ToolApproval>, options: HostCallOptions | undefined): Promise<ApprovalEnd> {
+    const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...options };
+    const outcome = await this.#run(this.#chain("approve_tool"), new Current(toToolApproval(request)), call);
+    return { approval: toApprovalDecision(outcome), abortsTurn: outcome.failure?.effect === "abort_turn" };
   }
 
   #intercept<P extends Origin>(
@@ -311,63 +295,63 @@ export class HookManager implements HookHost {
   ): Promise<ChainOutcome<P, InterceptorHalt>> {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
+      budgetMs: this.#limits.interceptorBudgetMs,
       ...options,
     });
   }
 
   async #run<P extends Origin, V>(
-    chain: readonly MountedChainHook[],
+    chain: PointChain<MountedChainHook>,
     input: Current<P>,
-    { rules, signal, timeoutMs }: HostCallOptions & { readonly rules: ChainRules<P, V, TrustedHook<P>> },
+    { rules, signal, timeoutMs, budgetMs }: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    this.#callCount += 1;
-    const outcome = await runChain<P, V, TrustedHook<P>>(chain, input, { rules, signal, timeoutMs, now: this.#now });
-    this.#leave();
-    // One record for each hook that was called: not by name, for another hook may have that by now.
-    for (const [index, record] of outcome.records.entries()) chain[index]?.mounted.count(record);
+    const outcome = await this.#calls.during(() =>
+      runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
+        rules,
+        signal,
+        timeoutMs,
+        budgetMs,
+        whenExhausted: "ask_hooks",
+        now: this.#now,
+        onRecord: count,
+        reselect: chain.reselect,
+      }),
+    );
+    if (outcome.detached !== undefined) for (const call of outcome.detached) this.#callLater(call, rules);
     if (outcome.aborted) {
       throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
     }
     return outcome;
   }
 
-  #toEvent(event: HostEvent): Current<HookEvent> | undefined {
-    let kind: string | undefined;
-    try {
-      const { Kind, Time, Meta, Payload } = event;
-      kind = Kind;
-      const copy = structuredClone({ Meta, Payload });
-      return new Current<HookEvent>({
-        Kind: toDocumentedKind(Kind),
-        Time: Time ?? new Date().toISOString(),
-        Meta: toMeta(copy.Meta),
-        ...(Payload === undefined ? {} : { Payload: copy.Payload }),
-      });
-    } catch {
-      this.#log.warn("event dropped: it cannot be copied", { kind });
-      return undefined;
-    }
-  }
-
-  #reportForeign(hook: string, keys: readonly string[]): void {
-    if (this.#foreignReported.has(hook)) return;
-    this.#foreignReported.add(hook);
-    this.#log.warn(
-      'the reply has keys that are not read: of another dialect ("dialect": "picoclaw-docs" in the config), or in another letter case; docs/protocol.md has the right ones',
-      { hook, keys: keys.join(", ").slice(0, 200) },
-    );
+  /** Calls a detached hook once the verdict has been given. */
+  #callLater<P extends Origin, V>(
+    { hook, current }: DetachedCall<P, MountedChainHook>,
+    rules: ChainRules<P, V, TrustedHook<P>>,
+  ): void {
+    const { mounted } = hook;
+    const isTaken = mounted.later.push(async () => {
+      const attached = { ...hook, detached: false };
+      const { records } = await runChain<P, V, MountedChainHook>([attached], current, { rules, now: this.#now });
+      for (const record of records) {
+        mounted.count(record);
+        const { point, would } = record;
+        this.#log.info("detached hook has answered", { hook: hook.name, point, would });
+        this.#onDetached?.(record, current.value);
+      }
+    });
+    const { droppedCount: dropped } = mounted.later;
+    if (isTaken || (dropped !== 1 && dropped % 1000 !== 0)) return;
+    this.#log.warn("detached hook is too slow; calls dropped", { hook: hook.name, dropped });
   }
 }
 
-function isPort(hook: Hook | HookPort): hook is HookPort {
-  return "points" in hook && "source" in hook;
+interface RunContext<P extends Origin, V> extends HostCallOptions {
+  readonly rules: ChainRules<P, V, TrustedHook<P>>;
+  readonly budgetMs: number;
 }
 
-function toTimeout(name: string, value: number | undefined, fallback: number): number {
-  if (value === undefined || value <= 0) return fallback;
-  if (!Number.isFinite(value) || value > MAX_TIMEOUT_MS) {
-    throw new RangeError(`timeouts.${name}: expected milliseconds up to ${MAX_TIMEOUT_MS}, got ${value}`);
-  }
-  return value;
+function count(record: HookRecord, { mounted }: MountedChainHook): void {
+  mounted.count(record);
 }

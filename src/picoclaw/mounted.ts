@@ -1,10 +1,15 @@
 import type { HookRecord, Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { PointHooks } from "./chain-hook.ts";
 import type { EventQueue } from "./fan-out.ts";
+import { type HookMatch, uncarriedField } from "./match.ts";
+import type { HookExecutionMode, OperationOptions } from "./operation.ts";
 import type { Origin } from "./payload.ts";
+import type { Selectable } from "./point-chain.ts";
 import { HOOK_POINTS, type HookPoint } from "./point.ts";
 import type { HookPort, PortStatus } from "./port.ts";
+import type { BoundedQueue } from "./queue.ts";
 import type { HookGrant, Trust, TrustedHook } from "./trust.ts";
 
 /** What is known of a mounted hook. */
@@ -18,13 +23,32 @@ export interface MountedHookStatus extends Ranked, PortStatus {
   /** How many calls yielded no verdict, by kind. */
   readonly no_verdicts: Readonly<Partial<Record<NoVerdictKind, number>>>;
   readonly failed_open: number;
+  /** The same for each point and kind; there are as many entries as combinations that have occurred. */
+  readonly failed_open_by: readonly FailOpenCount[];
+  /** How many calls of its points it was not made for, by its `match`. */
+  readonly skipped: number;
+  /** How many verdicts were given before and used again. */
+  readonly cached: number;
+  readonly mode: HookExecutionMode;
+  readonly match?: HookMatch;
+  /** How many calls are under way and wait, where that is bounded. */
+  readonly concurrency?: { readonly running: number; readonly waiting: number; readonly max: number };
+  /** How many calls after the verdict were dropped because too many waited; only of a detached hook. */
+  readonly detached_dropped?: number;
   /** RFC 3339 time of the last call's end. */
   readonly last_fired?: string;
   readonly events?: { readonly delivered: number; readonly dropped: number; readonly failed: number };
 }
 
+/** How often a hook failed open at a point for one kind of no-verdict. */
+export interface FailOpenCount {
+  readonly point: string;
+  readonly kind: NoVerdictKind;
+  readonly count: number;
+}
+
 /** A hook as the chain of a point calls it, and whose it is. */
-export interface MountedChainHook extends TrustedHook<Origin> {
+export interface MountedChainHook extends TrustedHook<Origin>, Selectable {
   readonly mounted: MountedHook;
 }
 
@@ -33,8 +57,11 @@ export interface MountedHookParts {
   readonly ranked: Ranked;
   readonly port: HookPort;
   readonly trust: Trust;
-  readonly chainHook: (point: HookPoint) => TrustedHook<Origin>;
+  readonly hooks: PointHooks;
+  readonly operation: OperationOptions;
   readonly events: EventQueue | undefined;
+  /** What is done after verdicts. */
+  readonly later: BoundedQueue<() => Promise<void>>;
   readonly log: Log;
   /** The same hook in the manager before: its counters go on. */
   readonly kept?: MountedHook | undefined;
@@ -43,34 +70,55 @@ export interface MountedHookParts {
 interface Counts {
   calls: number;
   verdicts: number;
-  failedOpen: number;
+  skipped: number;
+  cached: number;
   lastFiredAtMs: number | undefined;
+  readonly failedOpen: Map<string, FailOpenCount>;
   readonly noVerdicts: Partial<Record<NoVerdictKind, number>>;
 }
 
 function createCounts(): Counts {
-  return { calls: 0, verdicts: 0, failedOpen: 0, lastFiredAtMs: undefined, noVerdicts: {} };
+  return {
+    calls: 0,
+    verdicts: 0,
+    skipped: 0,
+    cached: 0,
+    lastFiredAtMs: undefined,
+    failedOpen: new Map(),
+    noVerdicts: {},
+  };
 }
 
 /** One hook in the manager: its place, its way of being called at each point, and its counters. */
 export class MountedHook {
   readonly ranked: Ranked;
   readonly port: HookPort;
+  readonly hooks: PointHooks;
   readonly events: EventQueue | undefined;
+  readonly later: BoundedQueue<() => Promise<void>>;
   readonly #trust: Trust;
   readonly #log: Log;
+  readonly #operation: OperationOptions;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
   readonly #counts: Counts;
 
-  constructor({ ranked, port, trust, chainHook, events, log, kept }: MountedHookParts) {
+  constructor({ ranked, port, trust, hooks, operation, events, later, log, kept }: MountedHookParts) {
     // Calls that began under the manager before are counted too.
-    this.#counts = kept === undefined ? createCounts() : kept.#counts;
+    const counts = kept === undefined ? createCounts() : kept.#counts;
+    this.#counts = counts;
     this.ranked = ranked;
     this.#trust = trust;
     this.port = port;
     this.events = events;
+    this.later = later;
     this.#log = log;
-    this.#chainHooks = new Map(Array.from(port.points, (point) => [point, { ...chainHook(point), mounted: this }]));
+    this.hooks = hooks;
+    this.#operation = operation;
+    const skip = (count: number): void => void (counts.skipped += count);
+    const { matcher } = hooks;
+    const { match = {} } = operation;
+    const points = HOOK_POINTS.filter((point) => port.points.has(point) && uncarriedField(match, point) === undefined);
+    this.#chainHooks = new Map(points.map((point) => [point, { ...hooks.at(point), matcher, skip, mounted: this }]));
   }
 
   /** The hook as the chain of a point calls it; undefined when it is not called there. */
@@ -78,25 +126,43 @@ export class MountedHook {
     return this.#chainHooks.get(point);
   }
 
-  count({ outcome, kind, failed_open, point, error }: HookRecord): void {
+  /** Counts what a record of the hook says. */
+  count(record: HookRecord): void {
+    const { outcome, kind, attempt, cached } = record;
     const counts = this.#counts;
-    counts.calls += 1;
-    counts.lastFiredAtMs = Date.now();
-    if (outcome !== "no_verdict" || kind === undefined) {
-      counts.verdicts += 1;
-      if (kind !== undefined) {
-        this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
-      }
+    if (attempt > 0) {
+      counts.calls += 1;
+      counts.lastFiredAtMs = Date.now();
+    }
+    if (cached === true) counts.cached += 1;
+    // The chain had ended before it could answer.
+    if (outcome === "superseded") return;
+    if (outcome === "no_verdict" && kind !== undefined) {
+      this.#countFailure(record, kind);
       return;
     }
-    counts.noVerdicts[kind] = (counts.noVerdicts[kind] ?? 0) + 1;
-    if (failed_open === true) counts.failedOpen += 1;
-    const effect = failed_open === true ? "skipped" : "not skipped";
+    counts.verdicts += 1;
+    const { point, error } = record;
+    if (kind === undefined) return;
+    this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
+  }
+
+  #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
+    const { noVerdicts, failedOpen } = this.#counts;
+    noVerdicts[kind] = (noVerdicts[kind] ?? 0) + 1;
+    if (failed_open === true) {
+      const key = `${point} ${kind}`;
+      failedOpen.set(key, { point, kind, count: (failedOpen.get(key)?.count ?? 0) + 1 });
+    }
+    const effect = failed_open === true ? "skipped" : would === undefined ? "not skipped" : "only audited";
     this.#log.warn("hook gave no verdict", { hook: this.ranked.name, point, kind, error, effect });
   }
 
   status(): MountedHookStatus {
-    const { calls, verdicts, failedOpen, lastFiredAtMs, noVerdicts } = this.#counts;
+    const { mode = "enforce", match, detached, maxConcurrency } = this.#operation;
+    const { gate } = this.hooks;
+    const { calls, verdicts, skipped, cached, lastFiredAtMs, noVerdicts, failedOpen } = this.#counts;
+    const failedOpenBy = [...failedOpen.values()];
     return {
       ...this.ranked,
       ...this.port.status(),
@@ -107,7 +173,16 @@ export class MountedHook {
       calls,
       verdicts,
       no_verdicts: { ...noVerdicts },
-      failed_open: failedOpen,
+      failed_open: failedOpenBy.reduce((sum, { count }) => sum + count, 0),
+      failed_open_by: failedOpenBy,
+      skipped,
+      cached,
+      mode,
+      ...(match === undefined ? {} : { match }),
+      ...(gate === undefined || maxConcurrency === undefined
+        ? {}
+        : { concurrency: { ...gate.counts, max: maxConcurrency } }),
+      ...(detached === true ? { detached_dropped: this.later.droppedCount } : {}),
       ...(lastFiredAtMs === undefined ? {} : { last_fired: new Date(lastFiredAtMs).toISOString() }),
       ...(this.events === undefined ? {} : { events: this.events.counts }),
     };
@@ -116,6 +191,7 @@ export class MountedHook {
   /** Closes the hook; what goes wrong is logged, for the hook is gone either way. */
   async close(): Promise<void> {
     this.events?.close();
+    this.later.close();
     try {
       await this.port.close();
     } catch (error) {

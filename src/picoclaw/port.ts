@@ -28,3 +28,8 @@ export interface HookPort {
   ready(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Whether a hook is reached already. */
+export function isPort(hook: object | HookPort): hook is HookPort {
+  return "points" in hook && "source" in hook;
+}

@@ -9,7 +9,7 @@ import type {
   ToolCheckDecision,
   ToolOutcomeDecision,
 } from "./host.ts";
-import type { CheckToolOptions, HookManager } from "./manager.ts";
+import type { HookManager } from "./manager.ts";
 import type { MountedHookStatus } from "./mounted.ts";
 import type { HostPayload, LlmRequest, LlmResponse, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
 
@@ -19,7 +19,6 @@ export interface RetirableHost extends HookHost {
   readonly generation: number;
   /** The mounted hooks in calling order. */
   hooks(): readonly MountedHookStatus[];
-  checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision>;
   /** Closes it once the calls under way are answered and its events are delivered. It does not reject. */
   retire(): Promise<void>;
 }
@@ -78,7 +77,7 @@ export class ReloadableHost<H extends RetirableHost = HookManager> implements Ho
     return this.#current.approveTool(request, options);
   }
 
-  checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
+  checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
     return this.#current.checkTool(call, options);
   }
 

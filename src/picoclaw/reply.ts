@@ -53,20 +53,28 @@ export function createInterceptorRules(spec: InterceptorSpec, onForeignKeys: OnF
       }
       const reason = readString(fields["reason"], "reason");
       if (action === "respond") return respond(fields, reason, { spec, current, hook });
-      if (action !== "continue" && action !== "modify") return { outcome: action, halt: { action, reason } };
+      if (action !== "continue" && action !== "modify") {
+        hook.cache?.commit(reply);
+        return { outcome: action, reason, halt: { action, reason } };
+      }
       const payload = unwrap(fields[spec.payloadKey], spec);
       if (payload !== undefined && hook.source !== IN_PROCESS) {
         const inside = foreignKeys(payload, spec.changeable)?.map((key) => `${spec.payloadKey}.${key}`);
         if (inside !== undefined) onForeignKeys(hook.name, inside);
       }
       const next = merge(payload, { spec, current, hook });
+      if (next === current) hook.cache?.commit(reply);
+      // What is put back for want of a grant was a change all the same.
+      if (hook.readOnly === true) return toChange(next, current);
       return spec.point === "before_llm" ? judgeRequest(next, current, hook) : toChange(next, current);
     },
   };
 }
 
 /** How approvers' replies are read. */
-export function createApprovalRules(onForeignKeys: OnForeignKeys): ChainRules<ToolApproval, ApprovalHalt> {
+export function createApprovalRules(
+  onForeignKeys: OnForeignKeys,
+): ChainRules<ToolApproval, ApprovalHalt, TrustedHook<ToolApproval>> {
   return {
     point: "approve_tool",
     judge(reply, _current, hook): Judgement<ToolApproval, ApprovalHalt> {
@@ -76,11 +84,17 @@ export function createApprovalRules(onForeignKeys: OnForeignKeys): ChainRules<To
         throw new HookCallError("bad_result", `approved: expected a boolean, got ${typeof approved}`);
       }
       const reason = readString(fields["reason"], "reason");
-      if (approved === true) return { outcome: "approved" };
+      if (approved === true) {
+        hook.cache?.commit(reply);
+        return { outcome: "approved" };
+      }
       const foreign = foreignKeys(fields, EXPECTED);
       if (foreign !== undefined) onForeignKeys(hook.name, foreign);
-      const extra = own(fields, hook);
-      return { outcome: "denied", halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
+      hook.cache?.commit(reply);
+      // How long this gateway may use the reply again is not for its own caller.
+      const { cache: _, ...said } = fields;
+      const extra = own(said, hook);
+      return { outcome: "denied", reason, halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
     },
   };
 }
@@ -105,6 +119,9 @@ function judgeRequest<P extends Origin>(changed: P, current: P, hook: TrustedHoo
 }
 
 function respond<P extends Origin>(fields: JsonObject, reason: string, site: Site<P>): Judgement<P, InterceptorHalt> {
+  if (site.hook.readOnly === true) {
+    throw new HookCallError("bad_result", "a hook that is declared read-only responded in the tool's place");
+  }
   if (!site.hook.trust.grants.has("respond")) {
     throw new HookCallError("not_granted", "the hook has no grant to respond in a tool's place");
   }
@@ -117,7 +134,8 @@ function respond<P extends Origin>(fields: JsonObject, reason: string, site: Sit
   assertToolResult(result);
   const next = merge(call, site);
   const halt: InterceptorHalt = { action: "respond", reason, result: toToolResult(result) };
-  return next === site.current ? { outcome: "respond", halt } : { outcome: "respond", next, halt };
+  const verdict = { outcome: "respond", reason, halt };
+  return next === site.current ? verdict : { ...verdict, next };
 }
 
 /** The point's payload out of a reply: null is none, and the two payloads with a wrapper are accepted without it too. */

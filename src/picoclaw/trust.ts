@@ -1,4 +1,5 @@
 import { type ChainHook, IN_PROCESS, isSameJson } from "../chain/index.ts";
+import type { DecisionCache } from "./cache.ts";
 import type { LlmRequest, Message, Origin } from "./payload.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface Trust {
 /** A hook in a chain, with how far it is trusted. */
 export interface TrustedHook<P extends Origin> extends ChainHook<P> {
   readonly trust: Trust;
+  /** Keeps replies that may be used again. @default none are */
+  readonly cache?: DecisionCache | undefined;
 }
 
 const TRUSTED_SOURCES: ReadonlySet<string> = new Set([IN_PROCESS, "stdio"]);

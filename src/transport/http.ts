@@ -20,7 +20,7 @@ const EVENTS_TIMEOUT_MS = 5000;
 const CLOSE_TIMEOUT_MS = 2000;
 /** After so many failed greetings in a row the hook is shown as failed. */
 const FAILED_GREETINGS = 5;
-const MAX_WAITING = 1024;
+const MIN_WAITING = 16;
 const MAX_ERROR_CHARS = 300;
 const APPROVAL_METHOD = "hook.approve_tool";
 
@@ -56,7 +56,8 @@ export function createHttpTransport(options: HttpOptions): Transport {
     schedule: options.schedule ?? timerSchedule,
   };
   const { isolatesRequests = false } = options;
-  const maxWaiting = isolatesRequests ? 0 : MAX_WAITING;
+  // No more than may run, or a few: an endpoint that does not answer must not take up all calls of a gateway.
+  const maxWaiting = isolatesRequests ? 0 : Math.max(maxConcurrency, MIN_WAITING);
   const slots = new Slots({ maxRunning: maxConcurrency, maxWaiting, now: settings.now });
   const isLocal = isLoopback || options.isBinding === true;
   const mayApprove = signature === undefined ? isLocal : signature.provesApprovals;
@@ -117,7 +118,7 @@ class HttpTransport implements Transport {
       if (isHookCallError(reason) && reason.kind === "timeout") passage?.fail();
       else passage?.leave();
     });
-    const waiting = this.#slots.take(watch);
+    const waiting = this.#slots.take(watch, message.method === APPROVAL_METHOD);
     if (waiting !== undefined) await waiting;
     try {
       watch.assertGoing();

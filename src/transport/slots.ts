@@ -18,6 +18,7 @@ const GRACE_MS = 1000;
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #waiting = new Set<() => void>();
+  readonly #waitingFirst = new Set<() => void>();
   /** The calls that run, and until when they can. */
   readonly #running = new Map<Watch, number>();
   #onIdle: () => void = () => {};
@@ -28,38 +29,40 @@ export class Slots {
 
   /**
    * Takes a slot, to be given back with {@link Slots.release}.
+   * @param goesFirst - whether it goes before those that wait and do not say so, as approvals do
    * @returns undefined when there was a free one
    * @throws {HookCallError} `overloaded` when too many wait
    * @throws what the call was cut with while it waited
    */
-  take(watch: Watch): Promise<void> | undefined {
+  take(watch: Watch, goesFirst = false): Promise<void> | undefined {
     const { maxRunning, maxWaiting } = this.#options;
     if (this.#running.size >= maxRunning) this.#forget();
     if (this.#running.size < maxRunning) {
       this.#run(watch);
       return undefined;
     }
-    if (this.#waiting.size >= maxWaiting)
+    if (this.#waiting.size + this.#waitingFirst.size >= maxWaiting)
       throw new HookCallError("overloaded", "too many calls of the hook are in flight");
+    const queue = goesFirst ? this.#waitingFirst : this.#waiting;
     return watch.wait((done) => {
       const enter = (): void => {
         this.#run(watch);
         done();
       };
-      this.#waiting.add(enter);
-      return () => this.#waiting.delete(enter);
+      queue.add(enter);
+      return () => queue.delete(enter);
     });
   }
 
-  /** Gives the call's slot back, to the call that has waited longest. */
+  /** Gives the call's slot back, to the call that goes first and has waited longest. */
   release(watch: Watch): void {
     this.#running.delete(watch);
-    const [next] = this.#waiting;
+    const [next] = this.#waitingFirst.size > 0 ? this.#waitingFirst : this.#waiting;
     if (next === undefined) {
       if (this.#running.size === 0) this.#onIdle();
       return;
     }
-    this.#waiting.delete(next);
+    if (!this.#waitingFirst.delete(next)) this.#waiting.delete(next);
     next();
   }
 

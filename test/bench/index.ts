@@ -2,6 +2,7 @@ import process from "node:process";
 import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchPolicy } from "./policy.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
 import { benchWorker } from "./worker.ts";
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> =
   stdio: benchStdio,
   worker: benchWorker,
   gateway: benchGateway,
+  policy: benchPolicy,
 };
 
 const asked = process.argv.slice(2);

@@ -36,7 +36,7 @@ describe("hookgate call --endpoint", () => {
     expect(denied.stdout + allowed.stdout).not.toContain(SECRET);
   });
 
-  test("asks one with a key pair, pinned or published", async () => {
+  test("asks one with a key pair, pinned or published", { timeout: 30_000 }, async () => {
     const [ours, theirs] = [await createPrivateJwk(), await createPrivateJwk()];
     desk = await openDesk({ keys: { gateway: toPublicJwk(ours), own: theirs } });
     const keys = { HOOKGATE_SIGNING_KEY: JSON.stringify(ours), THEIRS: JSON.stringify(toPublicJwk(theirs)) };
@@ -61,7 +61,7 @@ describe("hookgate call --endpoint", () => {
     expect(await call(`approve_tool --endpoint ${desk.hook} --unsigned --tool ls`, {})).toMatchObject({ code: 0 });
   });
 
-  test("decides nothing where the two do not know each other", async () => {
+  test("decides nothing where the two do not know each other", { timeout: 30_000 }, async () => {
     desk = await openDesk();
     const base = `approve_tool --endpoint ${desk.hook} --secret-env DESK --tool ls`;
     for (const flags of [`${base} --gateway-id other`, `${base} --endpoint-name other`]) {
@@ -170,7 +170,7 @@ describe("hookgate check of a hook over HTTP", () => {
     ]);
   });
 
-  test("says what to do where the two do not understand each other", async () => {
+  test("says what to do where the two do not understand each other", { timeout: 60_000 }, async () => {
     desk = await openDesk();
     const good = { url: desk.hook, secret: "${env:DESK}" };
     expect(failure(await check(good, { id: "other" }))).toBe(

@@ -40,7 +40,7 @@ describe("hookgate keys", () => {
     expect((await stat(join(cwd, "key"))).mode & 0o777).toBe(0o600);
   });
 
-  test("new prints it only when that is asked for, and replaces nothing", async () => {
+  test("new prints it only when that is asked for, and replaces nothing", { timeout: 30_000 }, async () => {
     const printed = await keys("new --stdout");
     expect([printed.code, parsePrivateJwks(printed.stdout).length]).toEqual([0, 1]);
     expect(await keys("new")).toMatchObject({
@@ -66,7 +66,7 @@ describe("hookgate keys", () => {
     expect([code, stdout]).toEqual([0, `key: ${(await createSecretKey(written.trim())).kid}\n`]);
   });
 
-  test("public shows the public half, of a file and of the environment", async () => {
+  test("public shows the public half, of a file and of the environment", { timeout: 30_000 }, async () => {
     await keys("new --out key");
     const { code, stdout } = await keys("public --key key");
     expect(code).toBe(0);
@@ -86,7 +86,7 @@ describe("hookgate keys", () => {
     expect((await keys("fingerprint --key key")).stdout).toMatch(/^[\w-]{43}\n$/);
   });
 
-  test("rotate takes three steps, and keeps the file its owner's", async () => {
+  test("rotate takes three steps, and keeps the file its owner's", { timeout: 60_000 }, async () => {
     await keys("new --out key --alg EdDSA");
     const [old] = await stored();
     const added = await keys("rotate --key key --step add");

@@ -26,6 +26,7 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     fetch: refuse,
     request: refuse,
     ports: {},
+    yaml: { cwd, fetch: refuse },
     fetchKeys: refuse,
     now: () => performance.now(),
     tokenize: (words, flags) =>

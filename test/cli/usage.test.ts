@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/index.ts";
@@ -28,6 +28,8 @@ let cwd = "";
 
 beforeAll(async () => {
   cwd = await makeDir({ ...EXAMPLE_FILES, "hooks.json": CONFIG });
+  mkdirSync(join(cwd, ".jcli"));
+  writeFileSync(join(cwd, ".jcli/hooks.yaml"), "stop:\n  - command: echo\n");
 });
 
 afterAll(() => removeDir(cwd));
@@ -133,7 +135,7 @@ describe("the examples in the help work", () => {
   test.each(examples.filter(([name, line]) => name !== "serve" && !/--(?:url|endpoint)\b/.test(line)))(
     "%s: %s",
     async (_, line) => {
-      const { code, stdout, stderr } = await run(line, { cwd });
+      const { code, stdout, stderr } = await run(line, { cwd, env: { HOME: cwd, XDG_STATE_HOME: cwd } });
       expect(stderr).toBe("");
       expect(code).toBe(0);
       expect(stdout === "").toBe(line.includes(">"));
@@ -145,9 +147,10 @@ describe("the examples in the help work", () => {
     expect(first).toBe("hookgate serve");
     const running = start((second ?? "").split(" ").slice(1), { cwd });
     const url = /http:\S+/.exec(await running.seen("try it:"))?.[0] ?? "";
-    const ask = examples.find(([, line]) => line.includes("--url"))?.[1] ?? "";
-    const asked = await run(ask.replace("http://127.0.0.1:8787", url), { cwd, env: { HOOKGATE_TOKEN: "any" } });
-    expect([asked.code, asked.stderr]).toEqual([0, ""]);
+    for (const [, ask] of examples.filter(([, line]) => line.includes("--url http://127.0.0.1:8787"))) {
+      const asked = await run(ask.replace("http://127.0.0.1:8787", url), { cwd, env: { HOOKGATE_TOKEN: "any" } });
+      expect([asked.code, asked.stderr]).toEqual([0, ""]);
+    }
     running.signal("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
   });

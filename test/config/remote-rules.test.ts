@@ -134,7 +134,6 @@ describe("a hook over HTTP", () => {
     ["no concurrency", desk({ max_concurrency: 0 }), "max_concurrency: expected at least 1"],
     ["another handshake", desk({ handshake: "maybe" }), "handshake: unknown value"],
     ["a key of a process", desk({ command: ["desk"] }), "command: unknown key"],
-    ["a deadline of its own", desk({ timeout_ms: 5 }), "timeout_ms: unknown key"],
     [
       "no mode",
       desk({ intercept: [] }),

@@ -105,6 +105,15 @@ export const compositeCases: readonly Case[] = casesOf(
       const refused = await refusing.host.afterLlm({ model: "m", response: { content: "a" } });
       equal([refused.action, refused.retry_feedback, refused.reason], ["abort_turn", "again", "again"]);
     },
+    "an-answer-is-seen-with-the-conversation-it-answers": async () => {
+      const { host, bench } = await bothOf({ post_llm_response: prints({}) });
+      const meta = { TurnID: "t", Iteration: 1 };
+      for (const model of ["a", "b"]) await host.beforeLlm({ model, messages, meta: { ...meta, TurnID: model } });
+      await host.afterLlm({ model: "a", response: { content: "x" }, meta: { ...meta, TurnID: "a" } });
+      await host.afterLlm({ model: "c", response: { content: "x" }, meta: { ...meta, TurnID: "c" } });
+      const seen = bench.commands.map(({ input }) => (JSON.parse(input) as { messages?: unknown[] }).messages?.length);
+      equal(seen, [3, undefined]);
+    },
     "pre-tool-execution-comes-between-before-tool-and-approval": async () => {
       const approved: unknown[] = [];
       const { host } = await bothOf(

@@ -1,5 +1,6 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
+import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
 import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
@@ -10,6 +11,7 @@ import { compositeCases } from "./composite.cases.ts";
 import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
+import { edgeYamlCases } from "./edge-yaml.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
 import { endpointCases } from "./endpoint.cases.ts";
 import { errorsCases } from "./errors.cases.ts";
@@ -42,6 +44,7 @@ import { orderCases } from "./order.cases.ts";
 import { paramsCases } from "./params.cases.ts";
 import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
+import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
@@ -52,6 +55,7 @@ import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
+import { turnEndCases } from "./turn-end.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 
@@ -79,7 +83,14 @@ export const cases: readonly Case[] = [
   ...rpcCases,
   ...paramsCases,
   ...turnCases,
+  ...policyCases,
+  ...matchCases,
+  ...parallelCases,
+  ...auditCases,
+  ...cacheCases,
+  ...concurrencyCases,
   ...turnLifecycleCases,
+  ...turnEndCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
   ...stdioWriteCases,
@@ -99,6 +110,7 @@ export const cases: readonly Case[] = [
   ...trustCases,
   ...dialectCases,
   ...compositeCases,
+  ...edgeYamlCases,
   ...jcliTextCases,
   ...jcliEventCases,
   ...jcliChainCases,

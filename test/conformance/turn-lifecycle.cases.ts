@@ -1,68 +1,10 @@
-import { createGatewayClient } from "../../src/client/index.ts";
-import {
-  createTurn,
-  endSession,
-  type Hook,
-  type HookEvent,
-  type HookHost,
-  type Message,
-  type ModelResponse,
-  startSession,
-  Turn,
-  TurnAbortedError,
-  type TurnOptions,
-  withContext,
-} from "../../src/picoclaw/index.ts";
+import { type ModelResponse, type Message, TurnAbortedError } from "../../src/picoclaw/index.ts";
 import { type Case, equal, ok, rejects } from "./case.ts";
-import { bothOf } from "./composite.cases.ts";
-import { gatewayOf } from "./gateway-fixture.ts";
-import { type Bench, fails, prints, type Script } from "./jcli-fixture.ts";
+import { fails, prints, type Script } from "./jcli-fixture.ts";
+import { casesOfTurns, nextTurn, ranOf, request, type Run } from "./turn-stage.ts";
 
-const SOURCE = "YAML hook system, section 2; both systems in one turn";
-
-interface Stage {
-  readonly turn: Turn;
-  readonly host: HookHost;
-  readonly bench: Bench;
-  /** What the user was shown, and where it came from. */
-  readonly shown: string[];
-}
-
-type Scripts = Readonly<Record<string, Script>>;
-type Setting = TurnOptions & { readonly hooks?: Readonly<Record<string, Hook>> };
-
-/** A turn in this process, and one whose hooks are behind a gateway. */
-const KINDS: Readonly<Record<string, (host: HookHost) => Promise<HookHost>>> = {
-  local: async (host) => host,
-  gateway: async (host) => {
-    const gateway = await gatewayOf({}, { host });
-    return createGatewayClient({
-      url: "http://127.0.0.1:8787",
-      fetch: (url, { method, headers, body, signal }) =>
-        gateway.fetch(new Request(url, { method, headers: { ...headers }, body, signal })),
-    });
-  },
-};
-
-async function stageOf(
-  kind: (host: HookHost) => Promise<HookHost>,
-  scripts: Scripts,
-  { hooks = {}, ...options }: Setting = {},
-): Promise<Stage> {
-  const { host: inner, bench } = await bothOf(scripts, hooks);
-  const host = await kind(inner);
-  const shown: string[] = [];
-  const onSystemMessage: TurnOptions["onSystemMessage"] = (message, { stage }) =>
-    void shown.push(`${stage}: ${message}`);
-  return { turn: createTurn(host, { onSystemMessage, ...options }), host, bench, shown };
-}
-
-const request = { model: "m", messages: [{ role: "user", content: "hi" }] };
 const say = (content: string) => async (): Promise<ModelResponse> => ({ content });
 const call = { id: "c", function: { name: "Bash", arguments: '{"command":"ls"}' } };
-const ranOf = ({ commands }: Bench): readonly string[] => commands.map(({ command }) => command);
-
-type Run = (stage: (scripts: Scripts, setting?: Setting) => Promise<Stage>) => Promise<void>;
 
 const RUNS: Readonly<Record<string, Run>> = {
   "both-systems-in-the-documented-order": async (stage) => {
@@ -249,105 +191,7 @@ const RUNS: Readonly<Record<string, Run>> = {
       ["boom?\n\nc", true, ["post_tool_execution_failure"]],
     );
   },
-  "stop-asks-for-another-round-and-is-bounded": async (stage) => {
-    const { turn, shown, bench } = await stage(
-      { stop: prints({ retry_feedback: "tests", additional_context: "c" }) },
-      { userMessage: "do it" },
-    );
-    const next = [{ role: "user", content: "tests" }];
-    for (let round = 0; round < 3; round += 1) {
-      equal(await turn.stop({ messages: request.messages, model: "m" }), { next, additionalContext: "c" });
-    }
-    equal(await turn.stop(), { additionalContext: "c" });
-    equal(shown, ["stop: hooks asked for another round after 3: the turn ends here. They said: tests"]);
-    const { user_input, model } = JSON.parse(bench.commands[0]?.input ?? "") as { user_input: string; model: string };
-    equal([user_input, model], ["do it", "m"]);
-  },
-  "an-action-at-stop-ends-the-turn-whatever-else": async (stage) => {
-    const { turn } = await stage({ stop: prints({ action: "stop", retry_feedback: "x" }) });
-    equal(await turn.stop(), {});
-  },
-  "a-conversation-is-made-shorter": async (stage) => {
-    const { turn, bench } = await stage({
-      pre_auto_compact: prints({ additional_context: "keep names" }),
-      post_auto_compact: ({ messages }) =>
-        JSON.stringify({ messages: [...(messages ?? []), { role: "user", content: "p" }] }),
-      pre_micro_compact: prints({ action: "stop" }),
-    });
-    const messages = [{ role: "system", content: "s" }, ...request.messages];
-    let heard: string | undefined;
-    const step = await turn.compact("auto", {
-      messages,
-      model: "m",
-      compact([system, ...rest], { additionalContext }) {
-        heard = additionalContext;
-        return [...(system ? [system] : []), { role: "user", content: `${rest.length}` }];
-      },
-    });
-    equal([step.status, heard], ["compacted", "keep names"]);
-    equal(step.messages, [messages[0], { role: "user", content: "1" }, { role: "user", content: "p" }]);
-    const stopped = await turn.compact("micro", { messages, compact: () => Promise.reject(new Error("compacted")) });
-    equal(stopped, { status: "stopped", messages });
-    equal(ranOf(bench), ["pre_auto_compact", "post_auto_compact", "pre_micro_compact"]);
-  },
-  "a-session-is-told-of": async (stage) => {
-    const { host, bench } = await stage({ session_start: prints({}), session_end: prints({}) });
-    await startSession(host, { sessionId: "s" });
-    await endSession(host, { sessionId: "s", messages: request.messages });
-    for (let round = 0; ranOf(bench).length < 2 && round < 100; round += 1) await nextTurn();
-    equal(ranOf(bench), ["session_start", "session_end"]);
-  },
 };
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, 0);
-  });
-}
-
-const cases = Object.entries(KINDS).flatMap(([name, kind]) =>
-  Object.entries(RUNS).map(([behaviour, run]) => ({
-    id: `turn-lifecycle/${name}/${behaviour}`,
-    source: SOURCE,
-    run: () => run((scripts, setting) => stageOf(kind, scripts, setting)),
-  })),
-);
-
-/** A turn with the hooks of both systems. */
-export const turnLifecycleCases: readonly Case[] = [
-  ...cases,
-  {
-    id: "turn-lifecycle/a-gateway-that-is-gone-is-skipped-or-stops",
-    source: SOURCE,
-    async run() {
-      for (const [interceptors, status] of [
-        ["continue", "sent"],
-        ["abort_turn", "stopped"],
-      ] as const) {
-        const fetch = (): Promise<never> => Promise.reject(new Error("gone"));
-        const host = createGatewayClient({ url: "http://127.0.0.1:1", failure: { interceptors }, fetch });
-        equal((await createTurn(host).userMessage("hi")).status, status);
-        const { result, trace } = await host.run({ event: "session_start" });
-        equal([result, trace.records[0]?.kind, trace.records[0]?.failed_open], [{}, "unreachable", true]);
-      }
-    },
-  },
-  {
-    id: "turn-lifecycle/bounds-and-context",
-    source: SOURCE,
-    async run() {
-      const events: HookEvent[] = [];
-      const { host } = await bothOf({}, { a: { onEvent: (event) => void events.push(event) } });
-      for (const maxRetryCount of [-1, 1.5, 101]) {
-        await rejects(
-          Promise.resolve().then(() => createTurn(host, { maxRetryCount })),
-          "RangeError",
-        );
-      }
-      equal(events, []);
-      equal(withContext([{ role: "system", content: "a" }], "b"), [{ role: "system", content: "a\n\nb" }]);
-      equal(withContext(request.messages, "b"), [{ role: "system", content: "b" }, ...request.messages]);
-      ok(withContext(request.messages, undefined) === request.messages, "a copy");
-    },
-  },
-];
+/** The steps of a turn with the hooks of both systems. */
+export const turnLifecycleCases: readonly Case[] = casesOfTurns(RUNS);

@@ -5,6 +5,7 @@ import {
   nodeHookPorts,
   serveEndpoint,
 } from "../../adapters/node/index.ts";
+import type { HookEndpoint } from "../../src/endpoint/index.ts";
 import { createLifecycleHttp } from "../../src/config/index.ts";
 import { type HookFileProblem, LifecycleManager, type LifecycleOutcome, readHookFile } from "../../src/jcli/index.ts";
 import { silentLog } from "../../src/log.ts";
@@ -26,16 +27,23 @@ const guard = defineHook({
 });
 
 let listener: EndpointListener;
+/** Made once its URL is known, which is a part of what is signed. */
+let served: HookEndpoint;
 let url = "";
-// The endpoint's URL is a part of what is signed, and known once it listens.
-let answer: (request: Request) => Promise<Response> = () => Promise.reject(new Error("not yet"));
 
 beforeAll(async () => {
-  const endpoint = { fetch: (request: Request) => answer(request), answer: (request: Request) => answer(request) };
-  listener = await serveEndpoint({ ...endpoint, ready: () => Promise.resolve() }, { port: 0 });
+  // The endpoint's URL is a part of what is signed, and known once it listens.
+  listener = await serveEndpoint(
+    {
+      fetch: (request) => served.fetch(request),
+      answer: (request, context) => served.answer(request, context),
+      ready: () => Promise.resolve(),
+    },
+    { port: 0 },
+  );
   url = `${listener.url}/hook`;
   const options = { name: "guard", url, gateway: "hookgate", secret: SECRET };
-  answer = createNodeHookEndpoint(guard, options).fetch;
+  served = createNodeHookEndpoint(guard, options);
 });
 
 afterAll(() => listener.close());

@@ -11,6 +11,12 @@ const require = createRequire(import.meta.url);
 const BIN = join(dirname(require.resolve("wrangler/package.json")), "bin/wrangler.js");
 const KILL_AFTER_MS = 5000;
 
+/** What still runs when the tests end early, such as by a deadline. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) signalGroup(child, "SIGKILL");
+});
+
 /** Keeps wrangler off the network and from asking anything. */
 const OFFLINE = { CLOUDFLARE_CF_FETCH_ENABLED: "false", WRANGLER_SEND_METRICS: "false", CI: "1", NO_COLOR: "1" };
 
@@ -35,6 +41,7 @@ export function startWrangler(args: readonly string[], cwd: string = ROOT): Wran
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  running.add(child);
   let output = "";
   const waiting = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
@@ -63,6 +70,7 @@ export function startWrangler(args: readonly string[], cwd: string = ROOT): Wran
       clearTimeout(timer);
       // The leader may be gone before the runtime is.
       signalGroup(child, "SIGKILL");
+      running.delete(child);
     },
   };
 }

@@ -1,0 +1,36 @@
+import type { HookRecord } from "../chain/index.ts";
+import type { Log } from "../log.ts";
+import type { HostCallOptions, ToolCallDecision } from "./host.ts";
+import type { HookBudgets, HookPolicies, HookTimeouts } from "./limits.ts";
+import type { Origin } from "./payload.ts";
+
+/** Options of `HookManager`. */
+export interface HookManagerOptions {
+  readonly timeouts?: HookTimeouts;
+  readonly budgets?: HookBudgets;
+  /** What no-verdicts of a class mean, by cause, where a hook does not say. */
+  readonly policies?: HookPolicies;
+  /** How many events may wait for one observer, 1 to 65536. @default 64 */
+  readonly maxQueuedEvents?: number;
+  /** @default a log that keeps nothing */
+  readonly log?: Log;
+  /** A monotonic clock in milliseconds. @default performance.now */
+  readonly now?: () => number;
+  /**
+   * The request that is under way, as one object for as long as it is, where none may wait for what another does, as on
+   * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
+   */
+  readonly currentRequest?: (() => object | undefined) | undefined;
+  /** Which configuration of the host this is, counted from 1. @default 1 */
+  readonly generation?: number | undefined;
+  /** Told what a detached hook would have done, after the verdict. It must not throw. @default nobody */
+  readonly onDetached?: ((record: HookRecord, payload: Origin) => void) | undefined;
+  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
+  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
+}
+
+/** Options of `HookManager.checkTool`. */
+export interface CheckToolOptions extends HostCallOptions {
+  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
+  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
+}
