@@ -10,6 +10,9 @@ import { createGuardedFetch } from "./agent-fetch.ts";
 import { createHookFiles, createTrustStore } from "./hook-files.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
 import { findProgram, inspectFile, versionOf } from "./inspect.ts";
+import { createMetrics } from "./metrics.ts";
+import { openKeptRecords, openRecording } from "./open-records.ts";
+import { createOtelTracer } from "./otel-tracer.ts";
 import { probe } from "./probe.ts";
 import { serveGateway } from "./serve.ts";
 import { createShell } from "./shell.ts";
@@ -36,6 +39,9 @@ export async function createNodeCliHost(): Promise<CliHost> {
     },
     fetchKeys: createGuardedFetch(),
     digest: (bytes) => createHash("sha256").update(bytes).digest(),
+    records: { record: openRecording, read: openKeptRecords },
+    createMetrics,
+    tracer: createOtelTracer(),
     now: () => performance.now(),
     tokenize: (args, options) =>
       parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true }).tokens,

@@ -20,6 +20,13 @@ export { createHttpExchange } from "./http-exchange.ts";
 export { createHookFiles, createTrustStore, type HookFilesOptions, type TrustStoreOptions } from "./hook-files.ts";
 export { type GatewayListener, serveGateway, type ServeGatewayOptions, type ServeTimeouts } from "./serve.ts";
 export { createShell, type ShellOptions } from "./shell.ts";
+export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";
+export { openKeptRecords, openRecording, type OpenRecordsOptions } from "./open-records.ts";
+export { createOtelTracer } from "./otel-tracer.ts";
+export { createFileSink, type FileSinkOptions } from "./record-file.ts";
+export type { RecordSettings } from "./record-message.ts";
+export { createSqliteSink, type SqliteSinkOptions } from "./sqlite-sink.ts";
+export { createThreadRecorder, type ThreadRecorderOptions, type ThreadRecording } from "./thread-recorder.ts";
 export { serveStdio, type ServeStdioOptions } from "./stdio.ts";
 export {
   HookCallError,

@@ -39,6 +39,7 @@ function toServed(endpoint: HookEndpoint): Gateway {
   let running = 0;
   let onIdle = ignore;
   return {
+    callsInFlight: () => running,
     async fetch(request, { readBody } = {}) {
       running += 1;
       try {

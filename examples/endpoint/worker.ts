@@ -3,7 +3,7 @@
  * Worker. The replay store here is in memory, so a recorded request counts once more in each isolate for 90 s: pass
  * `replay` with a store on a Durable Object where that matters.
  *
- * In your own project: import { createEndpointWorker } from "hookgate/cloudflare".
+ * In your own project: import { createEndpointWorker } from "hookgate/cloudflare/endpoint".
  */
 import { createEndpointWorker } from "../../adapters/cloudflare/index.ts";
 import { createHookEndpoint } from "../../src/endpoint/index.ts";

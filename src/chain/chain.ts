@@ -3,6 +3,7 @@ import { callHook, type Judged, type Step } from "./call.ts";
 import { Current } from "./current.ts";
 import { Deadline } from "./deadline.ts";
 import type { ChainHook, ChainRules, Judgement } from "./hook.ts";
+import type { ChainObserver } from "./observer.ts";
 import { CallScope } from "./scope.ts";
 import { type FailureEffect, type HookRecord, type NoVerdict, toNoVerdict } from "./verdict.ts";
 
@@ -28,6 +29,10 @@ export interface ChainOptions {
   readonly whenExhausted?: "end_chain" | "ask_hooks" | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
+  /** What the run is called; it comes back in the outcome. @default none */
+  readonly id?: string | undefined;
+  /** The W3C traceparent that calls to remote hooks carry, where the observer sets no other. @default each its own */
+  readonly traceparent?: string | undefined;
 }
 
 /** Options of {@link runChain}. */
@@ -37,6 +42,8 @@ export interface RunOptions<P extends object, V, H extends ChainHook<P> = ChainH
   readonly reselect?: ((payload: P, after: H) => readonly H[]) | undefined;
   /** Told of each record and whose it is. It must not throw. @default nobody */
   readonly onRecord?: ((record: HookRecord, hook: H) => void) | undefined;
+  /** Told of each call and change. It must not throw. @default nobody */
+  readonly observer?: ChainObserver<P> | undefined;
 }
 
 /** A hook that is to be called after the chain, with the payload as it was at the hook's place. */
@@ -47,6 +54,10 @@ export interface DetachedCall<P extends object, H> {
 
 /** How a chain ended. */
 export interface ChainOutcome<P extends object, V, H = ChainHook<P>> {
+  /** As it was given. */
+  readonly id?: string | undefined;
+  /** As it was given. */
+  readonly traceparent?: string | undefined;
   /** The payload as the hooks left it; the input itself when none changed it. */
   readonly current: Current<P>;
   readonly changed: boolean;
@@ -119,6 +130,12 @@ function endOfGroup(hooks: readonly { readonly parallel?: boolean | undefined }[
 /** What follows a look at a hook or one of its attempts: a call, the next hook, or the end of the chain. */
 type Next<P extends object, V, H> = "call" | "next_hook" | ChainOutcome<P, V, H>;
 
+/** Whose record it is; the scope only where it was called in this run. */
+interface Called<H> {
+  readonly hook: H;
+  readonly scope?: CallScope;
+}
+
 class ChainRun<P extends object, V, H extends ChainHook<P>> {
   readonly deadline: Deadline;
   current: Current<P>;
@@ -161,11 +178,11 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     if (!isExhausted && hook.detached !== true && hook.appliesTo?.(this.current.value) !== false) return "call";
     const base = { hook: hook.name, source: hook.source, point: this.#rules.point, ms: 0, attempt: 0 };
     if (isExhausted && !this.#asksHooks) {
-      this.#record({ ...base, outcome: "out_of_budget" }, hook);
+      this.#record({ ...base, outcome: "out_of_budget" }, { hook });
       return this.end({ exhausted: true });
     }
     if (hook.appliesTo?.(this.current.value) === false) {
-      this.#record({ ...base, outcome: "filtered" }, hook);
+      this.#record({ ...base, outcome: "filtered" }, { hook });
       return "next_hook";
     }
     if (hook.detached === true) {
@@ -174,22 +191,22 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
       return "next_hook";
     }
     this.#isExhausted = true;
-    return this.#fail(
-      toNoVerdict(new HookCallError("budget", "not called: the point's budget was used up")),
-      base,
-      hook,
-    );
+    const unasked = toNoVerdict(new HookCallError("budget", "not called: the point's budget was used up"));
+    return this.#fail(unasked, base, { hook });
   }
 
   toStep(hook: H, attempt: number): Step<P, V, H> {
     const ownAtMs = Math.min(this.#startedAtMs + hook.timeoutMs, this.#timeoutAtMs);
     const scope = new CallScope(Math.min(ownAtMs, this.#endsAtMs), this.#now);
     if (this.#asksHooks && this.#endsAtMs < ownAtMs) scope.lateKind = "budget";
+    scope.traceparent = this.#options.traceparent;
+    this.#options.observer?.onCall(hook, scope);
     return { hook, attempt, scope, current: this.current, rules: this.#rules, deadline: this.deadline };
   }
 
   /** Records an attempt and does what its verdict, or its hook's failure policy, says. */
-  apply(judged: Judged<P, V>, { hook, attempt, scope }: Step<P, V, H>): Next<P, V, H> {
+  apply(judged: Judged<P, V>, step: Step<P, V, H>): Next<P, V, H> {
+    const { hook, attempt, scope } = step;
     const endedAtMs = this.#now();
     const ms = endedAtMs - this.#startedAtMs;
     this.#startedAtMs = endedAtMs;
@@ -198,22 +215,22 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     const base = { hook: name, source, point: this.#rules.point, ms, attempt: attempt + scope.attempt - 1 };
     if ("kind" in judged) {
       if (this.#isSuperseded) {
-        this.#record({ ...base, outcome: "superseded", ...scope.noted }, hook);
+        this.#record({ ...base, outcome: "superseded", ...scope.noted }, step);
         return this.end();
       }
       const mayRetry = attempt <= (hook.retryCount ?? 0) && endedAtMs < this.#endsAtMs && !this.deadline.aborted;
-      if (!mayRetry) return this.#fail(judged, { ...base, ...scope.noted }, hook);
-      this.#record({ ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ...scope.noted }, hook);
+      if (!mayRetry) return this.#fail(judged, { ...base, ...scope.noted }, step);
+      this.#record({ ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ...scope.noted }, step);
       return "call";
     }
     const { outcome, withheld, next, halt } = judged;
     const partly = withheld && { kind: withheld.kind, error: withheld.message };
     const verdict = hook.audit === true ? { outcome: "audit", would: toWould(judged) } : { outcome };
-    this.#record({ ...base, ...verdict, ...partly, ...scope.noted }, hook);
+    this.#record({ ...base, ...verdict, ...partly, ...scope.noted }, step);
     // A verdict that came with the host's giving up, as from a hook that caused it, is not given either.
     if (this.deadline.aborted) return this.end();
     if (hook.audit === true) return "next_hook";
-    if (next !== undefined) this.current = new Current(next);
+    if (next !== undefined) this.#change(next);
     return halt === undefined ? "next_hook" : this.end({ halt: { hook: name, verdict: halt } });
   }
 
@@ -245,6 +262,8 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
       this.#onDecided?.();
     }
     return {
+      id: this.#options.id,
+      traceparent: this.#options.traceparent,
       current: this.current,
       changed: this.current !== this.#input,
       exhausted: this.#isExhausted,
@@ -255,15 +274,16 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     };
   }
 
-  #fail(noVerdict: NoVerdict, base: Omit<HookRecord, "outcome">, hook: H): Next<P, V, H> {
+  #fail(noVerdict: NoVerdict, base: Omit<HookRecord, "outcome">, called: Called<H>): Next<P, V, H> {
+    const { hook } = called;
     const { aborted } = this.deadline;
     const effect = aborted ? "abort_turn" : hook.policy.effectOf(noVerdict);
     const failed = { ...base, outcome: "no_verdict", kind: noVerdict.kind, error: noVerdict.message };
     if (hook.audit === true) {
-      this.#record({ ...failed, would: effect }, hook);
+      this.#record({ ...failed, would: effect }, called);
       return aborted ? this.end() : "next_hook";
     }
-    this.#record(effect === "continue" ? { ...failed, failed_open: true } : failed, hook);
+    this.#record(effect === "continue" ? { ...failed, failed_open: true } : failed, called);
     if (effect === "continue") return "next_hook";
     return aborted ? this.end() : this.end({ failure: { hook: hook.name, noVerdict, effect } });
   }
@@ -273,7 +293,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     for (const [index, outcome] of outcomes.entries()) {
       const [hook] = group.slice(index);
       for (const record of outcome.records)
-        if (hook !== undefined) this.#record(ending ? asUnused(record) : record, hook);
+        if (hook !== undefined) this.#record(ending ? asUnused(record) : record, { hook });
       if (outcome.exhausted) this.#isExhausted = true;
       if (outcome.detached !== undefined && ending === undefined) (this.#detached ??= []).push(...outcome.detached);
       if (outcome.halt !== undefined || outcome.failure !== undefined) ending ??= outcome;
@@ -289,9 +309,16 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     this.deadline.cut(new HookgateError("ERR_ABORTED", "a hook before this one has ended the chain"));
   }
 
-  #record(record: HookRecord, hook: H): void {
+  #change(next: P): void {
+    const before = this.current.value;
+    this.current = new Current(next);
+    this.#options.observer?.onChange({ index: this.#records.length - 1, before, after: next });
+  }
+
+  #record(record: HookRecord, { hook, scope }: Called<H>): void {
     this.#records.push(record);
     this.#options.onRecord?.(record, hook);
+    if (scope !== undefined) this.#options.observer?.onReturn(record, scope);
   }
 }
 

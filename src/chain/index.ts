@@ -5,6 +5,7 @@ export { assertDepth, createDraft, releaseDraft } from "./draft.ts";
 export { exceedsDepth, isJsonObject, isSameJson, type JsonObject, MAX_DEPTH } from "./json.ts";
 export type { ChainHook, ChainRules, Judgement } from "./hook.ts";
 export { compareRank, IN_PROCESS, type Ranked } from "./order.ts";
+export type { ChainObserver, ObservedChange, ObservedDecision, OnDecision } from "./observer.ts";
 export {
   causeOf,
   createFailurePolicy,

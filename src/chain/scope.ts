@@ -12,6 +12,8 @@ export class CallScope {
   readonly deadlineAtMs: number;
   /** Which attempt the call is in, for its record; a transport that tries again counts it up. */
   attempt = 1;
+  /** The W3C traceparent that goes with the call to a remote hook; without one the transport makes its own. */
+  traceparent: string | undefined;
   /** What it is when the deadline passes: the hook's own time was up, or that of its whole point. */
   lateKind: "timeout" | "budget" = "timeout";
   readonly #now: () => number;

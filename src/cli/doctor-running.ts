@@ -2,7 +2,7 @@ import type { Config } from "../config/index.ts";
 import type { Finding } from "./finding.ts";
 import { type GatewayApi, refusalOf } from "./gateway-api.ts";
 import { isObject } from "./payload.ts";
-import { endedBy, type ReadRecord, readRecord } from "./records.ts";
+import { endedBy, type ReadRecord, readRecord } from "./decision-record.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

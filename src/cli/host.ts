@@ -1,8 +1,11 @@
 import type { GatewayFetch, GatewayResponse } from "../client/index.ts";
-import type { Environment, HookPorts, YamlPorts } from "../config/index.ts";
+import type { OnDecision } from "../chain/index.ts";
+import type { Environment, HookPorts, RecordsConfig, YamlPorts } from "../config/index.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
-import type { Digest, Gateway } from "../gateway/index.ts";
+import type { Digest, Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
+import type { HookTracer } from "../picoclaw/index.ts";
+import type { KeptRecords, RecorderStatus, Recording, RecordStore } from "../records/index.ts";
 import type { JwksFetch } from "../signing/jwks-fetch.ts";
 
 /** Where the command line writes to. */
@@ -42,6 +45,32 @@ export interface ServeOptions {
   readonly hostname: string;
   readonly port: number;
   readonly log: Log;
+}
+
+/** Where the paths of a config are relative to. */
+export interface RecordsPlace {
+  /** The config file's directory. */
+  readonly baseDir: string;
+  /** Another place than the config's. */
+  readonly file?: string | undefined;
+}
+
+/** How a runtime records decisions. */
+export interface RecordsPort {
+  /** Records decisions as a config says; undefined when it says not to. */
+  record(
+    config: RecordsConfig | undefined,
+    options: RecordsPlace & { readonly log: Log },
+  ): (Recording & { readonly store: RecordStore | undefined }) | undefined;
+  /** Opens what is kept; undefined when there is nothing. */
+  read(config: RecordsConfig | undefined, place: RecordsPlace): KeptRecords | undefined;
+}
+
+/** What metrics are made of. */
+export interface MetricsSource {
+  readonly hooks: () => readonly GatewayHook[];
+  readonly recorderStatus?: (() => RecorderStatus) | undefined;
+  readonly callsInFlight?: (() => number) | undefined;
 }
 
 /** Stdin and stdout as they are served. */
@@ -111,6 +140,12 @@ export interface CliHost {
   readonly fetchKeys: JwksFetch;
   /** SHA-256 for the gateway's tokens. @default the gateway's own */
   readonly digest?: Digest;
+  /** Records decisions. @default it cannot: a config that wants it is refused */
+  readonly records?: RecordsPort;
+  /** Counts what happens. @default there are no metrics */
+  readonly createMetrics?: (source: MetricsSource) => MetricsPage & { readonly onDecision: OnDecision };
+  /** Traces hook points and calls. @default nobody does */
+  readonly tracer?: HookTracer;
   /** A monotonic clock in milliseconds. */
   now(): number;
   /** Splits a command line into tokens; it refuses nothing. */

@@ -12,6 +12,7 @@ import { init } from "./init.ts";
 import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
+import { records } from "./records.ts";
 import { reload } from "./reload.ts";
 import { run } from "./run.ts";
 import { serve } from "./serve.ts";
@@ -48,8 +49,9 @@ export const commands: readonly Command[] = [
   doctor,
   reload,
   tail,
-  test,
+  records,
   replay,
+  test,
   trust,
   keys,
   init,

@@ -1,13 +1,12 @@
 import type { StartedHost } from "../config/index.ts";
 import { assertBindable, hasAuth } from "../gateway/index.ts";
-import type { Log } from "../log.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
 import { formatFiles, formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { openServing, type Serving } from "./serving.ts";
+import { openServing } from "./serving.ts";
 import { createPaint, toLine } from "./text.ts";
 
 const FLUSH_MS = 2000;
@@ -22,7 +21,7 @@ export const serve: Command = {
   details: [
     'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead.',
     "Without gateway.auth in the config only a loopback address can be listened on.",
-    "Reads the config again when the file changes, and it and the `hooks.yaml` files on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
+    "Reads the config and the `hooks.yaml` files again when one of them changes, on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
     "SIGTERM or Ctrl-C stops taking calls, lets those under way finish, delivers events and ends the hooks. A second one ends at once.",
   ],
   options: {
@@ -65,39 +64,19 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       const { gateway, hooks, made, hostname, port } = serving;
       if (stop.isRequested()) return EXIT.ok;
       const listener = await host.serve(gateway, { hostname, port, log });
-      const ignoreChanges = reloadOnChange(serving, loaded.file, { host, log });
+      const ignoreChanges = serving.reloadOnChange();
       host.stdout.write(greet(listener.url, { loaded, made, host }));
       log.info("stopping", { signal: await stop.requested });
       ignoreChanges();
       await listener.close();
       await hooks.flush(FLUSH_MS);
     } finally {
-      await serving.hooks.close();
+      await serving.close();
     }
   } finally {
     stop.dispose();
   }
   return EXIT.ok;
-}
-
-/** Reads the config again when its file has changed, and on SIGHUP. */
-function reloadOnChange(
-  serving: Serving,
-  file: string,
-  { host, log }: { readonly host: CliHost; readonly log: Log },
-): () => void {
-  const disposals = [
-    host.onHangup(() => {
-      log.info("reading the config again", { cause: "SIGHUP" });
-      void serving.reload();
-    }),
-    host.watchFile(file, () => void serving.reloadChanged()),
-  ];
-  // It may have changed while the hooks came up.
-  void serving.reloadChanged();
-  return () => {
-    for (const dispose of disposals) dispose();
-  };
 }
 
 function readPort(text: string | undefined): number | undefined {

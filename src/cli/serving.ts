@@ -1,4 +1,12 @@
-import { type GatewayConfig, PortPool, type StartedHook, type StartedHost } from "../config/index.ts";
+import { isSameJson } from "../chain/index.ts";
+import {
+  type Config,
+  type GatewayConfig,
+  listHookFiles,
+  PortPool,
+  type StartedHook,
+  type StartedHost,
+} from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import {
   createGatewayFromConfig,
@@ -18,6 +26,8 @@ import { ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
 import { loadConfig, type LoadedConfig, readFile } from "./load.ts";
 import { startHooks } from "./start-hooks.ts";
+import { WatchedFiles } from "./watched-files.ts";
+import { startWatching, type Watching } from "./watching.ts";
 
 /** Where a gateway listens by the command line; what it leaves out the config says. */
 export interface ServingAddress {
@@ -40,8 +50,10 @@ export interface Serving extends ReloadPort {
   readonly made: StartedHost;
   readonly hostname: string;
   readonly port: number;
-  /** Reads the config again unless the file holds what was read last, good or not. */
-  reloadChanged(): Promise<void>;
+  /** Reads the config again when one of its files has changed, and on SIGHUP; the result lets go of that. */
+  reloadOnChange(): () => void;
+  /** Closes the hooks, and then what their decisions are recorded with. */
+  close(): Promise<void>;
 }
 
 /**
@@ -52,13 +64,26 @@ export interface Serving extends ReloadPort {
 export async function openServing(loaded: LoadedConfig, options: OpenServingOptions): Promise<Serving> {
   const { host, log, address } = options;
   const pool = new PortPool();
-  const first = await startHooks(loaded, { host, log, pool });
-  const hooks = new ReloadableHost(first.host);
+  let hooks: ReloadableHost<RetirableHost> | undefined;
+  let gateway: Gateway | undefined;
+  const watching = startWatching(loaded.config, {
+    host,
+    log,
+    baseDir: loaded.baseDir,
+    hooks: () => hooks?.hooks() ?? [],
+    callsInFlight: () => gateway?.callsInFlight() ?? 0,
+  });
+  async function close(): Promise<void> {
+    await hooks?.close();
+    await watching.close();
+  }
   try {
+    const first = await startHooks(loaded, { host, log, pool, onDecision: watching.toObserver(1) });
+    hooks = new ReloadableHost(first.host);
     const { config } = loaded;
     const hostname = address.hostname ?? config.gateway.host;
-    const generations = new Generations({ ...options, loaded, pool, hooks, hostname, first });
-    const gateway = await generations.open();
+    const generations = new Generations({ ...options, loaded, pool, hooks, hostname, first, watching });
+    gateway = await generations.open();
     return {
       ...generations.reloader,
       gateway,
@@ -66,10 +91,11 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
       made: first,
       hostname,
       port: address.port ?? config.gateway.port,
-      reloadChanged: () => generations.reloadChanged(),
+      reloadOnChange: () => generations.reloadOnChange(),
+      close,
     };
   } catch (error) {
-    await hooks.close();
+    await close();
     throw error;
   }
 }
@@ -80,6 +106,7 @@ interface GenerationsOptions extends OpenServingOptions {
   readonly hooks: ReloadableHost<RetirableHost>;
   readonly hostname: string;
   readonly first: StartedHost;
+  readonly watching: Watching;
 }
 
 /** The configurations of a serving gateway, one after the other. */
@@ -90,11 +117,14 @@ class Generations {
   readonly #replay = createMemoryReplayStore();
   #gateway: ReloadableGateway | undefined;
   #made: StartedHost;
+  #loaded: LoadedConfig;
   #lastText: string | undefined;
+  #files: WatchedFiles | undefined;
 
   constructor(options: GenerationsOptions) {
     this.#options = options;
     this.#made = options.first;
+    this.#loaded = options.loaded;
     this.#lastText = options.loaded.text;
     this.reloader = createReloader({ apply: (generation) => this.#apply(generation), log: options.log });
   }
@@ -104,22 +134,53 @@ class Generations {
     return this.#gateway;
   }
 
-  async reloadChanged(): Promise<void> {
+  reloadOnChange(): () => void {
+    const { host, log, loaded } = this.#options;
+    const onChange = (file: string): void => {
+      log.info("reading the config again", { cause: `${file} has changed` });
+      void (file === loaded.file ? this.#reloadChanged() : this.reloader.reload());
+    };
+    const files = new WatchedFiles(host, onChange);
+    this.#files = files;
+    files.set(this.#filesOf(this.#loaded));
+    const dispose = host.onHangup(() => {
+      log.info("reading the config again", { cause: "SIGHUP" });
+      void this.reloader.reload();
+    });
+    // It may have changed while the hooks came up.
+    void this.#reloadChanged();
+    return () => {
+      dispose();
+      files.close();
+    };
+  }
+
+  /** Reads the config again unless the file holds what was read last, good or not. */
+  async #reloadChanged(): Promise<void> {
     const { host, loaded } = this.#options;
     const text = await readFile(loaded.file, host).catch(() => undefined);
     // A file that is gone for a moment is being replaced.
     if (text !== undefined && text !== this.#lastText) await this.reloader.reload();
   }
 
+  #filesOf({ config, file, baseDir }: LoadedConfig): readonly string[] {
+    const { files, cwd } = this.#options.host.yaml;
+    return [file, ...listHookFiles(config, { files, cwd, baseDir })];
+  }
+
   async #apply(generation: number): Promise<ReloadChange> {
-    const { host, log, loaded, pool, hooks } = this.#options;
+    const { host, log, loaded, pool, hooks, watching } = this.#options;
     this.#lastText = await readFile(loaded.file, host);
     const next = await loadConfig(loaded.file, host);
-    this.#assertSameAddress(next.config.gateway);
+    // Whatever stands in the way, mending it is a change too.
+    this.#files?.set([...this.#filesOf(this.#loaded), ...this.#filesOf(next)]);
+    this.#assertReloadable(next.config);
     const before = this.#made;
     const previous = { previous: before.manager, previousHost: before.host };
-    const made = await startHooks(next, { host, log, pool, ...previous, generation });
+    const onDecision = watching.toObserver(generation);
+    const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision });
     try {
+      assertReadable(before, made);
       const gateway = await this.#build(made, next.config.gateway);
       const change = toChange(before, made);
       // From here to the end nothing waits: a call meets the old configuration or the new one.
@@ -128,6 +189,8 @@ class Generations {
       const retired = hooks.swap(made.host);
       void retired.then(() => log.info("the hooks of before are ended", { generation: generation - 1 }));
       this.#made = made;
+      this.#loaded = next;
+      this.#files?.set(this.#filesOf(next));
       return { ...change, warnings: [...change.warnings, ...lost] };
     } catch (error) {
       await made.host.close();
@@ -136,10 +199,11 @@ class Generations {
   }
 
   async #build({ manager, started, yaml }: StartedHost, config: GatewayConfig): Promise<RetirableGateway> {
-    const { host, log, hooks, hostname } = this.#options;
+    const { host, log, hooks, hostname, watching } = this.#options;
     assertRequired(started);
     const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
     const gateway = await createGatewayFromConfig(config, {
+      ...watching.pages,
       host: hooks,
       lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
@@ -166,9 +230,10 @@ class Generations {
     };
   }
 
-  #assertSameAddress({ host, port }: GatewayConfig): void {
+  /** What is made once and for all cannot become another while the gateway runs. */
+  #assertReloadable({ gateway: { host, port }, records, metrics }: Config): void {
     const { address, loaded } = this.#options;
-    const first = loaded.config.gateway;
+    const { gateway: first, ...own } = loaded.config;
     const lines: string[] = [];
     if (address.hostname === undefined && host !== first.host) {
       lines.push(`gateway.host: another address needs a restart; the gateway listens on "${first.host}"`);
@@ -176,8 +241,23 @@ class Generations {
     if (address.port === undefined && port !== first.port) {
       lines.push(`gateway.port: another port needs a restart; the config it was started with says ${first.port}`);
     }
+    if (!isSameJson(records, own.records)) lines.push("records: another way of recording needs a restart");
+    if (!isSameJson(metrics, own.metrics)) lines.push("metrics: to switch metrics on or off needs a restart");
     if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
   }
+}
+
+/** Hooks of a file that ran must not be gone because the file cannot be read any more. */
+function assertReadable({ yaml: before }: StartedHost, { yaml: now }: StartedHost): void {
+  const known = new Set(errorsOf(before));
+  const lines = errorsOf(now).filter((line) => !known.has(line));
+  if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
+}
+
+function errorsOf(yaml: StartedHost["yaml"]): readonly string[] {
+  return (yaml?.files ?? []).flatMap(({ path, problems }) =>
+    problems.filter(({ severity }) => severity === "error").map((problem) => formatHookProblem(problem, path)),
+  );
 }
 
 /** A required hook that ran before and is down now would be down under the old configuration too. */

@@ -6,7 +6,7 @@ import type { LoadedConfig } from "./load.ts";
 /** Options of {@link startHooks}. */
 export interface StartHooksOptions extends Pick<
   HostFromConfigOptions,
-  "pool" | "previous" | "previousHost" | "generation"
+  "pool" | "previous" | "previousHost" | "generation" | "onDecision"
 > {
   readonly host: CliHost;
   readonly log: Log;
@@ -23,6 +23,8 @@ export function startHooks(
   { host, takesAnyName = false, ...options }: StartHooksOptions,
 ): Promise<StartedHost> {
   const now = (): number => host.now();
+  const { ports, tracer } = host;
   const yaml = { ...host.yaml, env: host.env };
-  return createHostFromConfig(config, { ...host.ports, ...options, builtins, baseDir, now, takesAnyName, yaml });
+  const reach = { ...ports, ...options, builtins, baseDir, now, takesAnyName, tracer };
+  return createHostFromConfig(config, { ...reach, yaml });
 }

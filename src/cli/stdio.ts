@@ -58,6 +58,7 @@ async function runStdio(args: Args, host: CliHost): Promise<number> {
   const interceptorMs = withMargin(readTimeoutMs(args, "interceptor-timeout-ms", 5000), WAY_MS);
   const approvalMs = withMargin(readTimeoutMs(args, "approval-timeout-ms", 60_000), WAY_MS);
   const loaded = await loadConfig(args.get("config"), host);
+  if (loaded.config.records?.enabled === true) log.warn("decisions are not recorded: only hookgate serve does that");
   const starting = startHooks(loaded, { host, log });
   // Whoever fails to start ends the program, not an unhandled rejection.
   const started = starting.then(assertRequired);

@@ -5,7 +5,7 @@ import { type Command, EXIT } from "./command.ts";
 import { readEvents, type StreamedEvent } from "./event-stream.ts";
 import { createGatewayApi, GATEWAY_OPTIONS, type GatewayApi } from "./gateway-api.ts";
 import type { CliHost } from "./host.ts";
-import { formatRecord, readRecord } from "./records.ts";
+import { formatRecord, readRecord } from "./decision-record.ts";
 import { createPaint, formatMs, type Paint, toLine, toSafeJson } from "./text.ts";
 
 /** `hookgate tail`: decisions as they are made. */

@@ -1,5 +1,6 @@
 import { isHookCallError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { settlesWithin } from "../wait.ts";
 import type { HostEvent } from "../picoclaw/index.ts";
 
 /** The most notifications in a batch: what a gateway takes unless it is told otherwise. */
@@ -55,12 +56,7 @@ export class EventSender {
   async flush(timeoutMs: number): Promise<void> {
     this.#start();
     if (this.#running === undefined) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
-    await Promise.race([this.#running, timeout]);
-    clearTimeout(timer);
+    await settlesWithin(this.#running, timeoutMs);
   }
 
   /** Takes no more events, and drops what still waits. */

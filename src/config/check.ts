@@ -1,6 +1,7 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
 import { checkGateway } from "./check-gateway.ts";
 import { checkOperation } from "./check-operation.ts";
+import { checkRecords } from "./check-records.ts";
 import { checkRemote, checkSharedSecrets } from "./check-remote.ts";
 import { entriesAt, type Entry, isListed, textAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
@@ -28,6 +29,7 @@ export function checkMeaning(root: unknown, options: CheckOptions): readonly Fin
     ...checkSharedSecrets(loaded),
     ...checkNamesApart(builtins.filter(isLoaded(root)), loaded),
     ...checkGateway(root),
+    ...checkRecords(root),
   ];
 }
 

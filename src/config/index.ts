@@ -7,6 +7,7 @@ export {
   type LifecycleFromConfigOptions,
   type StartedLifecycle,
   type YamlPorts,
+  listHookFiles,
 } from "./lifecycle.ts";
 export type { LlmConfig, YamlConfig } from "./yaml-schema.ts";
 export { createLifecycleHttp, type LifecycleHttpOptions } from "./lifecycle-http.ts";
@@ -30,6 +31,7 @@ export {
   type Scope,
   type TokenConfig,
 } from "./gateway-schema.ts";
+export type { MetricsConfig, RecordsConfig } from "./records-schema.ts";
 export {
   type AlgorithmName,
   type HttpConfig,

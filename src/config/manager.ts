@@ -8,6 +8,7 @@ import {
   createRemotePort,
   type HookGrant,
   HookManager,
+  type HookManagerOptions,
   type HookPoint,
   type HookPort,
   type OperationOptions,
@@ -47,6 +48,10 @@ export interface ManagerFromConfigOptions extends HookPorts {
   readonly previous?: HookManager | undefined;
   /** Which configuration of the host this is, counted from 1. @default 1 */
   readonly generation?: number | undefined;
+  /** Told of each decision. @default nobody */
+  readonly onDecision?: HookManagerOptions["onDecision"];
+  /** Traces hook points and calls. @default nobody */
+  readonly tracer?: HookManagerOptions["tracer"];
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean | undefined;
 }
@@ -120,6 +125,8 @@ export async function createManagerFromConfig(
     currentRequest: platform?.currentRequest,
     waitUntil: platform?.waitUntil,
     generation: options.generation,
+    onDecision: options.onDecision,
+    tracer: options.tracer,
   });
   // In-process hooks are up at once, so nobody waits for them.
   const started = await Promise.all(loaded.map((hook) => mount(hook, manager, options)));

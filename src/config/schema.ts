@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
+import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
 import { APPROVAL_BUDGET_MS, INTERCEPTOR_BUDGET_MS } from "../picoclaw/index.ts";
 import {
@@ -56,6 +57,9 @@ export interface ConfigFile {
   readonly gateway: GatewayConfig;
   /** Absent: the hooks of `hooks.yaml` are not loaded. */
   readonly yaml?: YamlConfig;
+  /** Absent: nothing is recorded. */
+  readonly records?: RecordsConfig;
+  readonly metrics: MetricsConfig;
 }
 
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -121,6 +125,8 @@ export const fileSchema: z.ZodType<ConfigFile> = z.looseObject({
   hooks: hooksSchema,
   gateway: gatewaySchema,
   yaml: yamlSchema.exactOptional(),
+  records: recordsSchema.exactOptional(),
+  metrics: metricsSchema,
 });
 
 /** The JSON Schema (draft 7, which editors know best) of a config file. */

@@ -16,7 +16,7 @@ export interface RpcError {
 }
 
 /** Sent with every answer: nothing here is a document, a script or worth caching, and nobody may frame it. */
-const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cross-origin-resource-policy": "same-origin",

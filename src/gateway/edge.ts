@@ -72,6 +72,10 @@ export function createEdgeGateway(options: EdgeGatewayOptions): EdgeGateway {
 const UNGUARDED =
   'refusing to serve without authentication: configure gateway.auth, or set HOOKGATE_DEV to "1" to serve this machine only';
 
+/** Whoever asks for records must not find out later that there are none. */
+const UNRECORDED =
+  "this runtime cannot record decisions: leave records out, or run a gateway that records them on Node";
+
 async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   const { ports, configName: file, log = silentLog, builtins = createBuiltinRegistry() } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
@@ -80,6 +84,7 @@ async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
     throw new HookgateError("ERR_CONFIG", UNGUARDED);
   }
+  if (config.records?.enabled === true) throw new ConfigError([{ path: "records", message: UNRECORDED }], file);
   const started = await createHostFromConfig(
     options.hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } },
     { ...ports, builtins, log, now, waitForHooks: false, yaml: toYamlPorts(options, env) },

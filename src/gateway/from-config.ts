@@ -19,7 +19,9 @@ import { createMemoryReplayStore, type ReplayStore } from "../signing/replay.ts"
 import { createReplySigner } from "../signing/reply.ts";
 import { createRequestVerifier } from "../signing/request.ts";
 import type { Digest } from "./auth.ts";
-import { createGateway, type GatewayAuth, type GatewayOptions, type RetirableGateway } from "./gateway.ts";
+import { createGateway, type RetirableGateway } from "./gateway.ts";
+import type { GatewayAuth, GatewayOptions } from "./options.ts";
+import type { RecordPages } from "./records.ts";
 import { createJwtAuthenticator, createSignatureAuthenticator, type JwtIssuer, type SigningHost } from "./host-auth.ts";
 
 /** Options of {@link createGatewayAuth}. */
@@ -158,7 +160,7 @@ async function toKeySet({ name, key, jwks_url: url }: HostConfig, options: HostO
 export interface GatewayFromConfigOptions
   extends
     CreateGatewayAuthOptions,
-    Pick<GatewayOptions, "host" | "hooks" | "lifecycle" | "methods" | "now" | "reload"> {}
+    Pick<GatewayOptions, "host" | "hooks" | "lifecycle" | "methods" | "now" | "reload" | keyof RecordPages> {}
 
 /**
  * Builds the gateway a config describes: who may call, its limits, and the keys it publishes.
@@ -171,8 +173,11 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, lifecycle, methods, now, log, reload } = options;
+  const { host, hooks, lifecycle, methods, now, log, reload, recording, records, metrics } = options;
   return createGateway({
+    recording,
+    records,
+    metrics,
     host,
     hooks,
     lifecycle,

@@ -1,23 +1,14 @@
 import { Hono } from "hono";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
-import type { Jwks } from "../signing/jwk.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
 import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
-import {
-  type Authenticator,
-  createTokenAuthenticator,
-  type Digest,
-  type GatewayToken,
-  isRefusal,
-  type Principal,
-  type Scope,
-} from "./auth.ts";
+import { createTokenAuthenticator, isRefusal, type Principal, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
 import { isRpc } from "./is-rpc.ts";
-import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
+import { InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { type GatewayHook, toReadiness } from "./pages.ts";
 import type { ReloadPort } from "./reload.ts";
@@ -29,52 +20,11 @@ import {
   removeSessionHooks,
   SESSION_HOOKS_PATH,
 } from "./session-hooks.ts";
+import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
+import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
-import { RPC_SCOPES, type RpcAnswer, type RpcMethod, RpcServer } from "./rpc.ts";
-
-/** Options of {@link createGateway}. */
-export interface GatewayOptions {
-  /** Answers the calls. Closing it is the caller's affair. */
-  readonly host: HookHost;
-  /** The mounted hooks, for `/readyz` and `/v1/hooks`. */
-  readonly hooks: () => readonly GatewayHook[];
-  /**
-   * Who may call. Without it only this machine may, by a loopback name; otherwise anyone who reaches the gateway could
-   * read what agents say and answer for their hooks. @default none
-   */
-  readonly auth?: GatewayAuth | undefined;
-  readonly limits?: GatewayLimits | undefined;
-  /**
-   * Origins whose pages may call, each such as `https://example.com`. Any other `Origin` is refused, so that a page in
-   * somebody's browser cannot reach the gateway. @default none, and no CORS headers
-   */
-  readonly allowedOrigins?: readonly string[] | undefined;
-  /**
-   * The hooks of `hooks.yaml`, for `/v1/hooks`, and the sessions that may register more with scope `register`. @default
-   * none: there are no such paths
-   */
-  readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
-  readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
-  /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
-  readonly jwks?: Jwks | undefined;
-  /** Reads the configuration again, for `POST /v1/reload`. @default there is no such path */
-  readonly reload?: ReloadPort | undefined;
-  /** @default a log that keeps nothing */
-  readonly log?: Log | undefined;
-  /** A monotonic clock in milliseconds. @default performance.now */
-  readonly now?: (() => number) | undefined;
-}
-
-/** How a gateway knows its callers. */
-export interface GatewayAuth {
-  readonly tokens?: readonly GatewayToken[] | undefined;
-  /** Further ways, asked in order after the tokens; the first that knows the caller decides. @default none */
-  readonly authenticators?: readonly Authenticator[] | undefined;
-  /** SHA-256 for the tokens. @default WebCrypto's, which on Node costs a thread hop per request */
-  readonly digest?: Digest | undefined;
-}
+import { RPC_SCOPES, type RpcAnswer, RpcServer } from "./rpc.ts";
 
 /** The gateway as a server sees it. */
 export interface Gateway {
@@ -85,6 +35,8 @@ export interface Gateway {
    * `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
+  /** How many `/rpc` requests are under way. */
+  callsInFlight(): number;
   /**
    * Checks that the gateway may be reached by this name; whoever listens calls it first.
    * @throws {HookgateError} `ERR_CONFIG` when it is not a loopback name and no authentication is configured
@@ -133,6 +85,7 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
   if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
   if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
+  addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -141,6 +94,7 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
       const response = isRpc(request) ? server.rpc(request, info) : Promise.resolve(app.fetch(request, info));
       return server.hasOrigins ? response.then((answer) => server.withCors(request, answer)) : response;
     },
+    callsInFlight: () => server.callsInFlight(),
     drain: (timeoutMs) => server.drain(timeoutMs),
     idle: (timeoutMs) => server.idle(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
@@ -181,6 +135,7 @@ class GatewayServer {
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
   readonly #reload: ReloadPort | undefined;
+  readonly #recording: RecordPages["recording"];
   readonly #log: Log;
   #isDraining = false;
 
@@ -196,6 +151,7 @@ class GatewayServer {
     reload,
     log = silentLog,
     now,
+    ...pages
   }: GatewayOptions) {
     const { tokens = [], authenticators = [], digest } = auth ?? {};
     this.#host = host;
@@ -216,12 +172,15 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
+    this.#reload = reload;
+    this.#recording = pages.recording;
     this.#routes = new Map([
       ...ROUTES,
+      ...[...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])].map(
+        (path) => [path, "GET, HEAD"] as const,
+      ),
       ...(reload === undefined ? [] : [[RELOAD_PATH, "POST"] as const]),
-      ...(jwks === undefined ? [] : [[JWKS_PATH, "GET, HEAD"] as const]),
     ]);
-    this.#reload = reload;
     this.#log = log;
   }
 
@@ -248,6 +207,7 @@ class GatewayServer {
         principal,
         signal: request.signal,
         timeoutMs: readTimeout(request.headers),
+        traceparent: request.headers.get("traceparent") ?? undefined,
         onExtraCalls,
       });
       return await toResponse(answer, principal);
@@ -279,14 +239,19 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.#refuseReader(request, info, HOOKS_SCOPES)) === undefined;
-    const reload = this.#reload?.status();
-    const readiness = toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, reload });
-    return answerJson(readiness, { status: readiness.status === "ready" ? 200 : 503 });
+    const withHooks = (await this.refuseReader(request, info)) === undefined;
+    const readiness = toReadiness(this.#hooks(), {
+      isDraining: this.#isDraining,
+      withHooks,
+      reload: this.#reload?.status(),
+      records: this.#recording?.status(),
+    });
+    const isReady = readiness.status === "ready" || readiness.status === "degraded";
+    return answerJson(readiness, { status: isReady ? 200 : 503 });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
-    const refusal = await this.#refuseReader(request, info, HOOKS_SCOPES);
+    const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
     const reload = this.#reload?.status();
     const generation = reload && { generation: reload.generation };
@@ -295,7 +260,7 @@ class GatewayServer {
   }
 
   async reload(request: Request, info: PeerInfo, port: ReloadPort): Promise<Response> {
-    const refusal = await this.#refuseReader(request, info, RELOAD_SCOPES);
+    const refusal = await this.refuseReader(request, info, RELOAD_SCOPES);
     if (refusal !== undefined) return this.#refuse(refusal);
     if (this.#isDraining) return this.#refuse(overloaded("the gateway is shutting down"));
     const report = await port.reload();
@@ -341,8 +306,14 @@ class GatewayServer {
     return addCors(response, { request, guard: this.#guard });
   }
 
+  callsInFlight(): number {
+    return this.#inFlight.count;
+  }
+
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
+    // Those who watch would otherwise keep the server from ending.
+    this.#recording?.hub.close();
     const startedAtMs = performance.now();
     const hasReceived = await this.#reading.idle(timeoutMs);
     const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));
@@ -350,7 +321,8 @@ class GatewayServer {
     await this.#host.flush(Math.max(0, timeoutMs - (performance.now() - startedAtMs)));
   }
 
-  async #refuseReader(request: Request, info: PeerInfo, scopes: readonly Scope[]): Promise<Refusal | undefined> {
+  /** Why a request may not read what the gateway shows; undefined when it may. */
+  async refuseReader(request: Request, info: PeerInfo, scopes = HOOKS_SCOPES): Promise<Refusal | undefined> {
     const refusal = this.#guard.check(request, info);
     if (refusal !== undefined || !this.hasAuth) return refusal;
     const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));

@@ -8,13 +8,8 @@ export {
   type GatewayFromConfigOptions,
   hasAuth,
 } from "./from-config.ts";
-export {
-  createGateway,
-  type Gateway,
-  type GatewayAuth,
-  type GatewayOptions,
-  type RetirableGateway,
-} from "./gateway.ts";
+export { createGateway, type Gateway, type RetirableGateway } from "./gateway.ts";
+export type { GatewayAuth, GatewayOptions } from "./options.ts";
 export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export { createMemoryReplayStore } from "../signing/replay.ts";
 export type { GatewayHook } from "./pages.ts";
@@ -28,6 +23,7 @@ export {
 } from "./reload.ts";
 export { createReloadableGateway, type ReloadableGateway } from "./reloadable.ts";
 export { answerRefusal, type Refusal } from "./answer.ts";
+export type { MetricsPage, RecordPages } from "./records.ts";
 export type { RpcMethod } from "./rpc.ts";
 export {
   createJwtAuthenticator,

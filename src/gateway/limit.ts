@@ -72,6 +72,11 @@ export class InFlight {
     this.#max = max;
   }
 
+  /** How many are under way. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** Whether there was room for one more. */
   enter(): boolean {
     if (this.#count >= this.#max) return false;
@@ -104,7 +109,7 @@ export class InFlight {
 }
 
 /**
- * A limit as it was given, or what holds without it.
+ * Reads a limit.
  * @throws {RangeError} when it is not a positive integer
  */
 export function toLimit(name: keyof GatewayLimits, value: number | undefined, fallback: number): number {

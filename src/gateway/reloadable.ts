@@ -19,6 +19,7 @@ export function createReloadableGateway(first: RetirableGateway): ReloadableGate
     async drain(timeoutMs) {
       await Promise.all([current, ...retiring].map((gateway) => gateway.drain(timeoutMs)));
     },
+    callsInFlight: () => [current, ...retiring].reduce((sum, gateway) => sum + gateway.callsInFlight(), 0),
     swap(next) {
       const previous = current;
       current = next;

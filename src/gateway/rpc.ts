@@ -22,6 +22,8 @@ export interface RpcContext {
   readonly signal: AbortSignal;
   /** What one call may take, in milliseconds, where the caller has said. */
   readonly timeoutMs?: number | undefined;
+  /** The W3C trace the request says it belongs to. */
+  readonly traceparent?: string | undefined;
   /** Told how many calls a batch holds beyond its first. */
   readonly onExtraCalls?: ((count: number) => void) | undefined;
 }
@@ -120,12 +122,11 @@ export class RpcServer {
     return toRpcError("ERR_FORBIDDEN", `${method} needs a token with scope ${wanted.join(" or ")}`);
   }
 
-  #call({ method, params }: Call, { signal, timeoutMs }: RpcContext): unknown {
+  #call({ method, params }: Call, { signal, timeoutMs, traceparent, principal }: RpcContext): unknown {
     const { host, methods } = this.#options;
+    const options = { signal, timeoutMs, traceparent, caller: principal.name };
     const further = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    return further === undefined
-      ? answerHost(host, { method, params, signal, timeoutMs })
-      : further(params, { signal, timeoutMs });
+    return further === undefined ? answerHost(host, { method, params, ...options }) : further(params, options);
   }
 
   /** What a caller may know of a failure: its own fault in full, anything else only as an id to look for in the log. */

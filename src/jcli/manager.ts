@@ -9,6 +9,7 @@ import {
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
+import { settlesWithin } from "../wait.ts";
 import { BackgroundQueue } from "./background.ts";
 import { assertEvent, type HookContext, type HostContext, toHookContext } from "./context.ts";
 import { HookCounters } from "./counters.ts";
@@ -203,12 +204,7 @@ export class LifecycleManager implements LifecycleHost {
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
-    await Promise.race([this.#background.drained(), timeout]);
-    clearTimeout(timer);
+    await settlesWithin(this.#background.drained(), timeoutMs);
   }
 
   /** Cuts background hooks and refuses what comes later. Idempotent. */

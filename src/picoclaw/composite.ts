@@ -78,8 +78,13 @@ class CompositeHost implements RetirableHost {
     return this.#hooks.hooks();
   }
 
-  beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
-    return this.#calls.during(() => this.#beforeLlm(request, options));
+  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+    this.#calls.enter();
+    try {
+      return await this.#beforeLlm(request, options);
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   async #beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
@@ -98,8 +103,13 @@ class CompositeHost implements RetirableHost {
     };
   }
 
-  afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
-    return this.#calls.during(() => this.#afterLlm(response, options));
+  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+    this.#calls.enter();
+    try {
+      return await this.#afterLlm(response, options);
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   async #afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
@@ -115,8 +125,13 @@ class CompositeHost implements RetirableHost {
     return { ...after, ...toSaid(outcome.result), ...change, response: changed };
   }
 
-  beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
-    return this.#calls.during(() => this.#beforeTool(call, options));
+  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+    this.#calls.enter();
+    try {
+      return await this.#beforeTool(call, options);
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   async #beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
@@ -128,16 +143,24 @@ class CompositeHost implements RetirableHost {
     return this.#hooks.approveTool(request, options);
   }
 
-  checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
     const beforeApproval = (before: ToolCallDecision): Promise<ToolCallDecision> =>
       this.#beforeExecution(before, options);
-    return this.#calls.during(() =>
-      this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval }),
-    );
+    this.#calls.enter();
+    try {
+      return await this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval });
+    } finally {
+      this.#calls.leave();
+    }
   }
 
-  afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
-    return this.#calls.during(() => this.#afterTool(outcome, options));
+  async afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+    this.#calls.enter();
+    try {
+      return await this.#afterTool(outcome, options);
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   async #afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
@@ -149,8 +172,13 @@ class CompositeHost implements RetirableHost {
     return { ...after, ...toSaid(ran.result), ...change, outcome: changed };
   }
 
-  run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
-    return this.#calls.during(() => this.#lifecycle.run(context, options));
+  async run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+    this.#calls.enter();
+    try {
+      return await this.#lifecycle.run(context, options);
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   emit(event: HostEvent): void {

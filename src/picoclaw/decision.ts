@@ -8,9 +8,10 @@ export function toToolDecision({
   changed,
   halt,
   failure,
+  id,
   records,
 }: ChainOutcome<ToolCall, InterceptorHalt>): Omit<ToolCallDecision, "call"> {
-  const trace = toTrace(records);
+  const trace = toTrace({ id, records });
   if (halt !== undefined) return { ...halt.verdict, changed, trace };
   if (failure === undefined) return { action: "continue", reason: "", changed, trace };
   const action = failure.effect === "deny" ? "deny_tool" : "abort_turn";
@@ -22,9 +23,10 @@ export function toDecision({
   changed,
   halt,
   failure,
+  id,
   records,
 }: ChainOutcome<Origin, InterceptorHalt>): Omit<LlmRequestDecision, "request"> {
-  const trace = toTrace(records);
+  const trace = toTrace({ id, records });
   if (halt !== undefined) {
     const action = halt.verdict.action === "hard_abort" ? "hard_abort" : "abort_turn";
     return { action, reason: halt.verdict.reason, changed, trace };
@@ -37,9 +39,10 @@ export function toDecision({
 export function toApprovalDecision({
   halt,
   failure,
+  id,
   records,
 }: ChainOutcome<ToolApproval, ApprovalHalt>): ApprovalDecision {
-  const trace = toTrace(records);
+  const trace = toTrace({ id, records });
   if (halt !== undefined) return { ...halt.verdict, trace };
   if (failure === undefined) return { approved: true, reason: "", trace };
   const reason = failureReason("tool approval hook", failure);
@@ -72,8 +75,8 @@ export function toToolCheck(decision: ToolCallDecision, end: ApprovalEnd | undef
   return { ...said, ...rest, action: "continue", approved, reason, trace };
 }
 
-function toTrace(records: Trace["records"]): Trace {
-  return { id: crypto.randomUUID(), records };
+function toTrace({ id = crypto.randomUUID(), records }: Pick<ChainOutcome<Origin, never>, "id" | "records">): Trace {
+  return { id, records };
 }
 
 function failureReason(what: string, { hook, noVerdict }: NonNullable<ChainOutcome<Origin, never>["failure"]>): string {

@@ -74,8 +74,8 @@ export {
   type HookTimeouts,
   INTERCEPTOR_BUDGET_MS,
 } from "./limits.ts";
-export type { CheckToolOptions, HookManagerOptions } from "./manager-options.ts";
-export { HookManager, type MountOptions } from "./manager.ts";
+export type { CheckToolOptions, HookManagerOptions, MountOptions } from "./manager-options.ts";
+export { HookManager } from "./manager.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
 export {
@@ -108,6 +108,7 @@ export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireD
 export { ReloadableHost, type RetirableHost } from "./reloadable.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
+export type { HookSpan, HookTracer, ObservedVerdict, PointSpan, PointStart } from "./observation.ts";
 export { createTurn, runTurn, Turn } from "./turn.ts";
 export {
   type CompactKind,

@@ -1,8 +1,12 @@
-import type { HookRecord } from "../chain/index.ts";
+import type { OnDecision } from "../chain/index.ts";
 import type { Log } from "../log.ts";
+import type { OnDetached } from "./detached.ts";
 import type { HostCallOptions, ToolCallDecision } from "./host.ts";
 import type { HookBudgets, HookPolicies, HookTimeouts } from "./limits.ts";
-import type { Origin } from "./payload.ts";
+import type { HookManager } from "./manager.ts";
+import type { HookTracer } from "./observation.ts";
+import type { OperationOptions } from "./operation.ts";
+import type { TrustOptions } from "./trust.ts";
 
 /** Options of `HookManager`. */
 export interface HookManagerOptions {
@@ -23,10 +27,27 @@ export interface HookManagerOptions {
   readonly currentRequest?: (() => object | undefined) | undefined;
   /** Which configuration of the host this is, counted from 1. @default 1 */
   readonly generation?: number | undefined;
+  /** Told of each decision after it was made, for records and metrics. @default nobody, which costs nothing */
+  readonly onDecision?: OnDecision | undefined;
+  /** Traces hook points and the calls at them. @default nobody */
+  readonly tracer?: HookTracer | undefined;
   /** Told what a detached hook would have done, after the verdict. It must not throw. @default nobody */
-  readonly onDetached?: ((record: HookRecord, payload: Origin) => void) | undefined;
+  readonly onDetached?: OnDetached | undefined;
   /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
   readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
+}
+
+/** Options of `HookManager.mount`. */
+export interface MountOptions extends TrustOptions, OperationOptions {
+  /** Unique among all hooks; a hook of the same name is closed and replaced. */
+  readonly name: string;
+  /** Lower runs first, inside the hook's group. @default 0 */
+  readonly priority?: number;
+  /**
+   * The manager that has this same hook under this name and is about to be replaced: the hook's counters go on, and the
+   * events that wait there are delivered first. @default the hook is new
+   */
+  readonly keptFrom?: HookManager | undefined;
 }
 
 /** Options of `HookManager.checkTool`. */

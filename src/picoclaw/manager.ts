@@ -3,7 +3,6 @@ import {
   type ChainRules,
   compareRank,
   Current,
-  type DetachedCall,
   failOpen,
   type HookRecord,
   MAX_TIMEOUT_MS,
@@ -11,10 +10,12 @@ import {
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
+import { settlesWithin } from "../wait.ts";
 import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { PointHooks } from "./chain-hook.ts";
 import { copyEvent } from "./event-copy.ts";
 import type { HostEvent } from "./event.ts";
+import { callLater } from "./detached.ts";
 import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
 import { ForeignKeys } from "./foreign-keys.ts";
 import type { Hook } from "./hook.ts";
@@ -32,31 +33,19 @@ import type {
 } from "./host.ts";
 import { type HookLimits, toLimits } from "./limits.ts";
 import { createLocalPort } from "./local.ts";
-import type { CheckToolOptions, HookManagerOptions } from "./manager-options.ts";
+import type { CheckToolOptions, HookManagerOptions, MountOptions } from "./manager-options.ts";
 import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
 import { toLlmRequest, toLlmResponse, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
-import { assertOperable, type OperationOptions } from "./operation.ts";
+import { assertOperable } from "./operation.ts";
 import { PointChain } from "./point-chain.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
 import { type HookPort, isPort } from "./port.ts";
 import { BoundedQueue } from "./queue.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
-import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
+import { checkTraceparent, type ObservationOptions, type ObservedHalt, startObservation } from "./observation.ts";
+import { toTrust, type TrustedHook } from "./trust.ts";
 import { UnderWay } from "./under-way.ts";
-
-/** Options of {@link HookManager.mount}. */
-export interface MountOptions extends TrustOptions, OperationOptions {
-  /** Unique among all hooks; a hook of the same name is closed and replaced. */
-  readonly name: string;
-  /** Lower runs first, inside the hook's group. @default 0 */
-  readonly priority?: number;
-  /**
-   * The manager that has this same hook under this name and is about to be replaced: the hook's counters go on, and the
-   * events that wait there are delivered first. @default the hook is new
-   */
-  readonly keptFrom?: HookManager | undefined;
-}
 
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
 export class HookManager implements HookHost {
@@ -66,12 +55,12 @@ export class HookManager implements HookHost {
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: () => number;
+  readonly #watchers: ObservationOptions;
   readonly #mounted = new Map<string, MountedHook>();
   readonly #foreignKeys: ForeignKeys;
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
   readonly #approvalRules: ReturnType<typeof createApprovalRules>;
   readonly #onDetached: HookManagerOptions["onDetached"];
-  /** Each part of a call is counted too. */
   readonly #calls = new UnderWay();
   #chains: Partial<Record<HookPoint, PointChain<MountedChainHook>>> = {};
   #closed = false;
@@ -86,6 +75,7 @@ export class HookManager implements HookHost {
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
       throw new RangeError(`maxQueuedEvents: expected an integer from 1 to 65536, got ${maxQueuedEvents}`);
     }
+    this.#watchers = { onDecision: options.onDecision, tracer: options.tracer };
     this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
@@ -167,7 +157,13 @@ export class HookManager implements HookHost {
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
-    return this.#calls.during(() => this.#checkTool(call, options));
+    // Between its two points it is under way too.
+    this.#calls.enter();
+    try {
+      return await this.#checkTool(call, options);
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   async #checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
@@ -182,8 +178,9 @@ export class HookManager implements HookHost {
       decision.action === "continue" ||
       (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
     if (!needsApproval) return toToolCheck(decision, undefined);
+    const { traceparent } = outcome;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs }));
+    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs, traceparent }));
   }
 
   /** There are no YAML hooks here: nothing is changed, whatever the event. */
@@ -208,12 +205,7 @@ export class HookManager implements HookHost {
     const drained = Promise.all(
       Array.from(this.#mounted.values(), (hook) => Promise.all([hook.events?.drained(), hook.later.drained()])),
     );
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(timeoutMs, MAX_TIMEOUT_MS));
-    });
-    await Promise.race([drained, timeout]);
-    clearTimeout(timer);
+    await settlesWithin(drained, timeoutMs);
   }
 
   /**
@@ -300,14 +292,20 @@ export class HookManager implements HookHost {
     });
   }
 
-  async #run<P extends Origin, V>(
+  async #run<P extends Origin, V extends ObservedHalt>(
     chain: PointChain<MountedChainHook>,
     input: Current<P>,
-    { rules, signal, timeoutMs, budgetMs }: RunContext<P, V>,
+    options: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
+    const { rules, signal, timeoutMs, budgetMs, caller } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const outcome = await this.#calls.during(() =>
-      runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
+    const given = checkTraceparent(options.traceparent);
+    const call = { payload: input.value, caller, traceparent: given };
+    const observer = startObservation(rules.point, call, this.#watchers);
+    const traceparent = observer?.traceparent ?? given;
+    this.#calls.enter();
+    try {
+      const outcome = await runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
         rules,
         signal,
         timeoutMs,
@@ -316,34 +314,22 @@ export class HookManager implements HookHost {
         now: this.#now,
         onRecord: count,
         reselect: chain.reselect,
-      }),
-    );
-    if (outcome.detached !== undefined) for (const call of outcome.detached) this.#callLater(call, rules);
-    if (outcome.aborted) {
-      throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
-    }
-    return outcome;
-  }
-
-  /** Calls a detached hook once the verdict has been given. */
-  #callLater<P extends Origin, V>(
-    { hook, current }: DetachedCall<P, MountedChainHook>,
-    rules: ChainRules<P, V, TrustedHook<P>>,
-  ): void {
-    const { mounted } = hook;
-    const isTaken = mounted.later.push(async () => {
-      const attached = { ...hook, detached: false };
-      const { records } = await runChain<P, V, MountedChainHook>([attached], current, { rules, now: this.#now });
-      for (const record of records) {
-        mounted.count(record);
-        const { point, would } = record;
-        this.#log.info("detached hook has answered", { hook: hook.name, point, would });
-        this.#onDetached?.(record, current.value);
+        observer,
+        id: observer?.id,
+        traceparent,
+      });
+      observer?.end(outcome);
+      if (outcome.detached !== undefined) {
+        const later = { rules, traceparent, now: this.#now, log: this.#log, onDetached: this.#onDetached };
+        for (const detached of outcome.detached) callLater(detached, later);
       }
-    });
-    const { droppedCount: dropped } = mounted.later;
-    if (isTaken || (dropped !== 1 && dropped % 1000 !== 0)) return;
-    this.#log.warn("detached hook is too slow; calls dropped", { hook: hook.name, dropped });
+      if (outcome.aborted) {
+        throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
+      }
+      return outcome;
+    } finally {
+      this.#calls.leave();
+    }
   }
 }
 

@@ -1,17 +1,17 @@
-/** The calls of a host that are under way, for whoever closes it after them. */
+/** How many calls of a host are under way, for whoever closes it after them. */
 export class UnderWay {
   #count = 0;
   #onIdle: (() => void) | undefined;
 
-  /** Makes a call, which is under way until its answer is there. */
-  async during<T>(call: () => Promise<T>): Promise<T> {
+  /** A call begins; parts of one may be counted too. */
+  enter(): void {
     this.#count += 1;
-    try {
-      return await call();
-    } finally {
-      this.#count -= 1;
-      if (this.#count === 0) this.#onIdle?.();
-    }
+  }
+
+  /** What has entered is done. */
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onIdle?.();
   }
 
   /** Waits until none is under way; nobody may make calls meanwhile. */

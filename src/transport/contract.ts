@@ -8,6 +8,8 @@ export interface TransportScope {
   onAbort(listener: (reason: unknown) => void): void;
   /** Which attempt the call is in, for its record; a transport that tries again counts it up. */
   attempt?: number;
+  /** The W3C traceparent that goes with the call. @default one named after the call's id */
+  readonly traceparent?: string | undefined;
 }
 
 /** One JSON-RPC message to a hook. */

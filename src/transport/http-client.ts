@@ -80,9 +80,10 @@ export class HttpClient {
     const { exchange, signature, url, headers, maxMessageBytes } = this.#settings;
     const signing = signature?.sign({ method, id, body });
     const signed = signing instanceof Promise ? await signing : signing;
+    const { remainingMs, traceparent } = scope;
     const reply = await exchange.send({
       url,
-      headers: { ...headers, ...createRequestHeaders({ id, remainingMs: scope.remainingMs }), ...signed?.headers },
+      headers: { ...headers, ...createRequestHeaders({ id, remainingMs, traceparent }), ...signed?.headers },
       body: body.bytes,
       signal: scope.signal,
       maxBodyBytes: maxMessageBytes,

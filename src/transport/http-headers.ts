@@ -66,17 +66,23 @@ export interface RequestMark {
   readonly id: string;
   /** What is left of the deadline, in milliseconds. */
   readonly remainingMs: number;
+  /** The trace the call belongs to. @default one named after the call's id */
+  readonly traceparent?: string | undefined;
 }
 
 /**
- * The headers that differ from request to request. The trace is named after the call's id, so that the logs of both sides
- * can be matched.
+ * The headers that differ from request to request. A trace that nobody began is named after the call's
+ * id, so that the logs of both sides can be matched.
  * @see {@link https://www.w3.org/TR/trace-context/#traceparent-header}
  */
-export function createRequestHeaders({ id, remainingMs }: RequestMark): Readonly<Record<string, string>> {
-  const trace = id.replaceAll("-", "");
-  // The time makes the first half of the id; the second is random, and so is not all zeros.
-  const headers = { "idempotency-key": id, traceparent: `00-${trace}-${trace.slice(16)}-01` };
+export function createRequestHeaders({ id, remainingMs, traceparent }: RequestMark): Readonly<Record<string, string>> {
+  const headers = { "idempotency-key": id, traceparent: traceparent ?? toTraceparent(id) };
   if (!Number.isFinite(remainingMs)) return headers;
   return { ...headers, "hook-timeout-ms": String(Math.max(1, Math.floor(remainingMs))) };
+}
+
+function toTraceparent(id: string): string {
+  const trace = id.replaceAll("-", "");
+  // The time makes the first half of the id; the second is random, and so is not all zeros.
+  return `00-${trace}-${trace.slice(16)}-01`;
 }

@@ -11,7 +11,7 @@ import type { HttpOptions, HttpSettings } from "./http-options.ts";
 import { parseHookUrl } from "./http-url.ts";
 import { OwnScope, timerSchedule } from "./schedule.ts";
 import { Slots } from "./slots.ts";
-import { settlesWithin } from "./wait.ts";
+import { settlesWithin } from "../wait.ts";
 import { Watch } from "./watch.ts";
 
 const HELLO_MAX_AGE_MS = 300_000;

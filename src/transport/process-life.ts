@@ -3,7 +3,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Greeting } from "./contract.ts";
 import { describeExit, type ExitStatus, type SpawnedProcess } from "./spawn.ts";
 import { StderrLog } from "./stderr-log.ts";
-import { settlesWithin } from "./wait.ts";
+import { settlesWithin } from "../wait.ts";
 
 /** How long what a process wrote before it ended is still read, in milliseconds; a descendant may hold the pipe. */
 const DRAIN_MS = 100;

@@ -32,13 +32,15 @@ const CALL = JSON.stringify({
   },
 });
 
-interface Contestant {
+/** A gateway that is called. */
+export interface Contestant {
   readonly name: string;
   readonly port: number;
   readonly request: Buffer;
 }
 
-function toContestant(name: string, url: string): Contestant {
+/** The gateway at a URL. */
+export function toContestant(name: string, url: string): Contestant {
   const { host, port } = new URL(url);
   const lines = [
     "POST /rpc HTTP/1.1",
@@ -72,7 +74,8 @@ function answerLength(chunk: Buffer): number {
   return text.indexOf("\r\n\r\n") + 4 + Number(length);
 }
 
-async function measure(contestant: Contestant, callCount: number): Promise<number> {
+/** Calls a second over many connections. */
+export async function measure(contestant: Contestant, callCount: number): Promise<number> {
   let left = callCount - CONNECTIONS;
   const next = (): boolean => {
     left -= 1;

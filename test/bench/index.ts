@@ -3,6 +3,7 @@ import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchPolicy } from "./policy.ts";
+import { benchRecords } from "./records.ts";
 import { type BenchReport, formatReport } from "./report.ts";
 import { benchStdio } from "./stdio.ts";
 import { benchWorker } from "./worker.ts";
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> =
   worker: benchWorker,
   gateway: benchGateway,
   policy: benchPolicy,
+  records: benchRecords,
 };
 
 const asked = process.argv.slice(2);

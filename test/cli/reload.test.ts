@@ -102,7 +102,9 @@ describe("a reload under load", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const holding = ["node", "holding.cjs", `http://127.0.0.1:${port}`, String(IN_FLIGHT)];
     const timeouts = { interceptor_timeout_ms: 120_000 };
-    const first = config({ gate: hook({ "hook.before_tool": {} }, { command: holding, max_concurrency: IN_FLIGHT }) }) as { hooks: object };
+    const first = config({
+      gate: hook({ "hook.before_tool": {} }, { command: holding, max_concurrency: IN_FLIGHT }),
+    }) as { hooks: object };
     await serve({ ...first, hooks: { ...first.hooks, defaults: timeouts } }, { "holding.cjs": HOLDING });
 
     const calls = Promise.all(Array.from({ length: IN_FLIGHT }, () => check("bash")));

@@ -114,6 +114,7 @@ describe("hookgate serve", () => {
     const late: Gateway = {
       fetch: async (request, info) => (await (made ??= make())).fetch(request, info),
       drain: () => Promise.resolve(),
+      callsInFlight: () => 0,
       assertBindable() {},
     };
     const listener = await serveGateway(late, { port: 0, overrideGlobalObjects: false });

@@ -43,6 +43,7 @@ describe("a config that is good", () => {
         limits: {},
         allowed_origins: [],
       },
+      metrics: { enabled: true },
       notes: [],
       fromEnvironment: new Set(),
     });

@@ -79,6 +79,7 @@ describe("a gateway on the edge", () => {
     ["an unknown key", { hooks: { builtin: {} } }, 'did you mean "builtins"?'],
     ["a variable that is not set", { hooks: { processes: { a: secretHook("${env:NOBODY}") } } }, "NOBODY is not set"],
     ["a variable that is no text", { hooks: { processes: { a: secretHook("${env:TABLE}") } } }, "TABLE is not set"],
+    ["records", { ...OPEN, records: {} }, "records: this runtime cannot record decisions"],
     ["a process", { hooks: { processes: { gate: stdioHook() } } }, "hooks.processes.gate"],
     [
       "a process, and what to do",

@@ -109,7 +109,7 @@ HOOK_GATEWAY = "hookgate"
       ".dev.vars.example": "HOOK_SECRET=\n",
       ".gitignore": "node_modules/\n.wrangler/\n.dev.vars\n",
       "hook.ts": HOOK_SOURCE,
-      "worker.ts": `import { createEndpointWorker } from "hookgate/cloudflare";
+      "worker.ts": `import { createEndpointWorker } from "hookgate/cloudflare/endpoint";
 import { createHookEndpoint } from "hookgate/endpoint";
 import { hook } from "./hook.ts";
 

@@ -1,0 +1,94 @@
+import type { ObservedDecision } from "../../src/chain/index.ts";
+import type { DecisionRecord, ListOptions, PayloadMode, RecorderStatus, RecordPage } from "../../src/records/index.ts";
+
+/** How records are kept on Node. */
+export interface RecordSettings {
+  readonly payload?: PayloadMode | undefined;
+  /** Paths such as `arguments.password`. */
+  readonly masks?: readonly string[] | undefined;
+  readonly maxPayloadBytes?: number | undefined;
+  readonly maxWaiting?: number | undefined;
+  /** A SQLite database, in which records can be looked up. */
+  readonly sqlite?:
+    | {
+        readonly path: string;
+        readonly maxAgeMs?: number | undefined;
+        readonly maxRecords?: number | undefined;
+      }
+    | undefined;
+  /** Lines of JSON in files that rotate. */
+  readonly file?:
+    | { readonly path: string; readonly maxBytes?: number | undefined; readonly maxFiles?: number | undefined }
+    | undefined;
+  /** A collector that is posted lines of JSON. */
+  readonly http?:
+    | {
+        readonly url: string;
+        readonly headers?: Readonly<Record<string, string>> | undefined;
+        readonly timeoutMs?: number | undefined;
+      }
+    | undefined;
+}
+
+/** What the thread of records is asked. */
+export type Question =
+  | { readonly type: "list"; readonly options: ListOptions }
+  | { readonly type: "get"; readonly id: string }
+  | { readonly type: "flush" }
+  | { readonly type: "close" };
+
+/** What is sent to the thread of records. */
+export type ToThread =
+  | { readonly type: "decisions"; readonly text: string; readonly lost: number }
+  | { readonly type: "watch"; readonly isWatched: boolean }
+  | { readonly type: "ask"; readonly number: number; readonly question: Question };
+
+/** What the thread of records sends. */
+export type FromThread =
+  | { readonly type: "taken"; readonly status: RecorderStatus }
+  | { readonly type: "status"; readonly status: RecorderStatus }
+  | { readonly type: "records"; readonly records: readonly DecisionRecord[] }
+  | { readonly type: "answer"; readonly number: number; readonly answer: unknown; readonly error?: string }
+  | {
+      readonly type: "log";
+      readonly level: "info" | "warn" | "error";
+      readonly message: string;
+      readonly fields: Readonly<Record<string, string | number | boolean | undefined>>;
+    };
+
+/** What the answer to a question is. */
+export interface Answers {
+  readonly list: RecordPage;
+  readonly get: string | undefined;
+  readonly flush: RecorderStatus;
+  readonly close: RecorderStatus;
+}
+
+/** A decision as text: between two changes only what came of the first is sent. */
+export function encodeDecision(decision: ObservedDecision, generation: number): string {
+  const { changes, ...rest } = decision;
+  const after = changes.map((change) => ({ index: change.index, after: change.after }));
+  return JSON.stringify({ generation, changes: after, ...rest });
+}
+
+interface EncodedDecision extends Omit<ObservedDecision, "changes"> {
+  readonly generation: number;
+  readonly changes: readonly { readonly index: number; readonly after: object }[];
+}
+
+/** Reads what {@link encodeDecision} wrote, a list of it. */
+export function decodeDecisions(
+  text: string,
+): readonly { readonly generation: number; readonly decision: ObservedDecision }[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the other thread of this program wrote it
+  const encoded = JSON.parse(text) as readonly EncodedDecision[];
+  return encoded.map(({ generation, changes, ...rest }) => {
+    let before: object = rest.input;
+    const full = changes.map(({ index, after }) => {
+      const change = { index, before, after };
+      before = after;
+      return change;
+    });
+    return { generation, decision: { ...rest, changes: full } };
+  });
+}

@@ -1,0 +1,128 @@
+import type { Hono } from "hono";
+import * as z from "zod";
+import { MAX_PAGE_RECORDS, type Recording, type RecordFilter, type RecordStore } from "../records/index.ts";
+import { answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
+import type { PeerInfo } from "./origin.ts";
+import { streamEvents } from "./events.ts";
+import { overloaded } from "./refusals.ts";
+
+/** Counts of what the gateway does, as Prometheus reads them. */
+export interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/** What the gateway shows of the decisions that were made. */
+export interface RecordPages {
+  /** Makes the records, and tells of them as they are made. @default none: there is no `/v1/events` */
+  readonly recording?: Recording | undefined;
+  /** Where records are looked up. @default nowhere: there is no `/v1/records` */
+  readonly records?: RecordStore | undefined;
+  /** @default none: there is no `/metrics` */
+  readonly metrics?: MetricsPage | undefined;
+}
+
+/** Whether a request may read what the gateway shows. */
+export type RefuseReader = (request: Request, info: PeerInfo) => Promise<Refusal | undefined>;
+
+/** How many may watch events at once. */
+const MAX_WATCHERS = 64;
+const DEFAULT_PAGE = 50;
+
+const filterSchema = z.object({
+  session: z.string().optional(),
+  tool: z.string().optional(),
+  outcome: z.string().optional(),
+});
+
+const listSchema = filterSchema.extend({
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/)
+    .transform(Number)
+    .pipe(z.number().min(1).max(MAX_PAGE_RECORDS))
+    .default(DEFAULT_PAGE),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .optional(),
+  since: z.iso
+    .datetime({ offset: true })
+    .transform((time) => Date.parse(time))
+    .optional(),
+});
+
+/** The paths there are, as {@link addRecordRoutes} adds them. */
+export function recordPaths({ recording, records, metrics }: RecordPages): readonly string[] {
+  return [
+    ...(records === undefined ? [] : ["/v1/records"]),
+    ...(recording === undefined ? [] : ["/v1/events"]),
+    ...(metrics === undefined ? [] : ["/metrics"]),
+  ];
+}
+
+/** Adds `/v1/records`, `/v1/records/:id`, `/v1/events` and `/metrics`, for those who may read. */
+export function addRecordRoutes(
+  app: Hono<{ Bindings: PeerInfo }>,
+  { recording, records, metrics }: RecordPages,
+  refuse: RefuseReader,
+): void {
+  const guarded =
+    (answer: (request: Request, id: string) => Response | Promise<Response>) =>
+    async ({ req, env }: { req: { raw: Request; param(name: string): string | undefined }; env: PeerInfo }) => {
+      const refusal = await refuse(req.raw, env);
+      return refusal === undefined ? answer(req.raw, req.param("id") ?? "") : answerRefusal(refusal);
+    };
+  if (records !== undefined) {
+    app.get(
+      "/v1/records",
+      guarded((request) => listRecords(request, records)),
+    );
+    app.get(
+      "/v1/records/:id",
+      guarded((_request, id) => showRecord(id, records)),
+    );
+  }
+  if (recording !== undefined) {
+    app.get(
+      "/v1/events",
+      guarded((request) => watchRecords(request, recording)),
+    );
+  }
+  if (metrics !== undefined) {
+    const page = async (): Promise<Response> =>
+      answerText(await metrics.text(), 200, { "content-type": metrics.contentType });
+    app.get("/metrics", guarded(page));
+  }
+}
+
+async function listRecords(request: Request, store: RecordStore): Promise<Response> {
+  const query = parseQuery(request, listSchema);
+  if ("code" in query) return answerRefusal(query);
+  const { limit, cursor, since: sinceMs, ...filter } = query;
+  const page = await store.list({ ...filter, sinceMs, cursor, maxRecords: limit });
+  // Each is JSON already, as it is kept.
+  return answerText(`{"records":[${page.records.join(",")}],"next":${JSON.stringify(page.next ?? null)}}`);
+}
+
+async function showRecord(id: string, store: RecordStore): Promise<Response> {
+  const record = await store.get(id);
+  if (record !== undefined) return answerText(record);
+  return answerJson({ error: "there is no record of this id" }, { status: 404 });
+}
+
+function watchRecords(request: Request, { hub }: Recording): Response {
+  const query = parseQuery(request, filterSchema);
+  if ("code" in query) return answerRefusal(query);
+  if (hub.size >= MAX_WATCHERS) return answerRefusal(overloaded(`${MAX_WATCHERS} clients are watching already`));
+  const filter: RecordFilter = query;
+  return streamEvents(hub, { filter, signal: request.signal });
+}
+
+function parseQuery<T extends object>(request: Request, schema: z.ZodType<T>): T | Refusal {
+  const given = Object.fromEntries(new URL(request.url).searchParams);
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return { code: "ERR_INVALID_PARAMS", message: problems.join("; ") };
+}

@@ -1,0 +1,188 @@
+import type { HookRecord, ObservedDecision } from "../chain/index.ts";
+import { toCanonicalJson } from "./canonical.ts";
+import { enterAll, type MaskPath, maskValue } from "./mask.ts";
+import { diffJson, type PatchStep, splitPointer } from "./patch.ts";
+
+/** What one hook did for a decision. */
+export interface HookEntry {
+  readonly hook: string;
+  readonly source: string;
+  readonly outcome: string;
+  /** Why there was no verdict; beside a verdict, why a part of it was not applied. */
+  readonly kind?: string;
+  readonly error?: string;
+  readonly ms: number;
+  readonly attempt: number;
+  readonly failed_open?: true;
+  readonly cached?: true;
+  /** What a hook in audit mode would have done. */
+  readonly would?: string;
+  /** What it changed, as a JSON Patch; without values where payloads are not recorded. */
+  readonly changes?: readonly PatchStep[];
+  /** Whether it changed more than `changes` says. */
+  readonly changes_truncated?: true;
+}
+
+/** One decision: what was asked, what came of it, and which hook did what. */
+export interface DecisionRecord {
+  /** Unique; the trace id of the answer the host was given. */
+  readonly id: string;
+  /** RFC 3339, with milliseconds. */
+  readonly time: string;
+  /** 32 hex digits: the W3C trace the call belongs to. */
+  readonly trace_id: string;
+  /** Which configuration decided, counted from 1 since the gateway started. */
+  readonly generation: number;
+  /** The name of the host's token. */
+  readonly caller?: string;
+  readonly meta?: unknown;
+  readonly session?: string;
+  readonly point: string;
+  readonly tool?: string;
+  readonly tool_call_id?: string;
+  /** SHA-256, in hex, of the canonical JSON of the payload as the first hook saw it. */
+  readonly input_sha256: string;
+  /** The payload, where the config has payloads recorded. */
+  readonly input?: unknown;
+  /** Whether the payload was too long to be recorded. */
+  readonly input_truncated?: true;
+  readonly action: string;
+  /** At most 1000 characters. */
+  readonly reason: string;
+  readonly ms: number;
+  readonly hooks: readonly HookEntry[];
+  /** Whether more hooks were called than are listed. */
+  readonly hooks_truncated?: true;
+}
+
+/** SHA-256 of a text's UTF-8, in hex. */
+export type HashText = (text: string) => string | Promise<string>;
+
+/** What of payloads is recorded: their hash alone, all but what is masked, or everything. */
+export type PayloadMode = "hash" | "masked" | "full";
+
+/** Options of {@link toDecisionRecord}. */
+export interface RecordOptions {
+  readonly payload: PayloadMode;
+  readonly masks: readonly MaskPath[];
+  /** The longest payload that is recorded, in bytes of its canonical JSON. */
+  readonly maxPayloadBytes: number;
+  readonly generation: number;
+  readonly hash: HashText;
+}
+
+/** The most steps of a hook's patch that are kept. */
+const MAX_STEPS = 32;
+/** The longest patch that is kept with its values, in characters of its JSON; a longer one is kept without them. */
+const MAX_PATCH_CHARS = 4096;
+const MAX_HOOKS = 100;
+const MAX_REASON_CHARS = 1000;
+const MAX_META_CHARS = 4096;
+const MAX_NAME_CHARS = 300;
+
+/** Makes the record of a decision. */
+export async function toDecisionRecord(decision: ObservedDecision, options: RecordOptions): Promise<DecisionRecord> {
+  const { input, reason, records } = decision;
+  const text = toCanonicalJson(input);
+  const hashed = options.hash(text);
+  const isTruncated = records.length > MAX_HOOKS;
+  return {
+    id: decision.id,
+    time: new Date(decision.atMs).toISOString(),
+    trace_id: decision.traceId,
+    generation: options.generation,
+    ...(decision.caller !== undefined && { caller: decision.caller.slice(0, MAX_NAME_CHARS) }),
+    ...toOrigin(input, options),
+    point: decision.point,
+    ...toTool(input),
+    input_sha256: typeof hashed === "string" ? hashed : await hashed,
+    ...toInput(input, text, options),
+    action: decision.action,
+    reason: reason.slice(0, MAX_REASON_CHARS),
+    ms: round(decision.ms),
+    hooks: toHooks(decision, options),
+    ...(isTruncated && { hooks_truncated: true }),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function toOrigin({ meta }: Fields, { masks, payload }: RecordOptions): Pick<DecisionRecord, "meta" | "session"> {
+  if (typeof meta !== "object" || meta === null) return {};
+  const masked = payload === "masked" ? maskValue(meta, enterAll(masks, ["meta"])) : meta;
+  const session = shortText(typeof masked === "object" && masked !== null ? Reflect.get(masked, "SessionKey") : "");
+  const isShort = JSON.stringify(masked).length <= MAX_META_CHARS;
+  return { ...(isShort && { meta: masked }), ...(session !== undefined && { session }) };
+}
+
+function toTool({ tool, tool_call_id: callId, meta }: Fields): Pick<DecisionRecord, "tool" | "tool_call_id"> {
+  const name = shortText(tool);
+  const given = shortText(callId) ?? shortText(typeof meta === "object" && meta ? Reflect.get(meta, "ToolCallID") : "");
+  return { ...(name !== undefined && { tool: name }), ...(given !== undefined && { tool_call_id: given }) };
+}
+
+function shortText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value.slice(0, MAX_NAME_CHARS) : undefined;
+}
+
+function toInput(
+  input: Fields,
+  text: string,
+  { payload, masks, maxPayloadBytes }: RecordOptions,
+): Pick<DecisionRecord, "input" | "input_truncated"> {
+  if (payload === "hash") return {};
+  // A text has at most three bytes of UTF-8 for each of its units: most need not be counted.
+  if (text.length * 3 > maxPayloadBytes && new TextEncoder().encode(text).byteLength > maxPayloadBytes) {
+    return { input_truncated: true };
+  }
+  return { input: payload === "masked" ? maskValue(input, masks) : input };
+}
+
+function toHooks({ records, changes }: ObservedDecision, options: RecordOptions): readonly HookEntry[] {
+  const entries = records.slice(0, MAX_HOOKS).map(toEntry);
+  for (const { index, before, after } of changes) {
+    const entry = entries[index];
+    if (entry !== undefined) entries[index] = { ...entry, ...toChanges(before, after, options) };
+  }
+  return entries;
+}
+
+function toEntry(record: HookRecord): HookEntry {
+  const { hook, source, outcome, kind, error, ms, attempt, failed_open, cached, would } = record;
+  return {
+    hook,
+    source,
+    outcome,
+    ...(kind !== undefined && { kind }),
+    ...(error !== undefined && { error }),
+    ms: round(ms),
+    attempt,
+    ...(failed_open === true && { failed_open }),
+    ...(cached === true && { cached }),
+    ...(would !== undefined && { would }),
+  };
+}
+
+function toChanges(
+  before: unknown,
+  after: unknown,
+  { payload, masks }: RecordOptions,
+): Pick<HookEntry, "changes" | "changes_truncated"> {
+  const { steps, isTruncated } = diffJson(before, after, { maxSteps: MAX_STEPS });
+  const bare = steps.map(({ op, path }) => ({ op, path }));
+  const truncated = isTruncated && ({ changes_truncated: true } as const);
+  if (payload === "hash") return { changes: bare, ...truncated };
+  const kept = payload === "full" ? steps : steps.map((step) => maskStep(step, masks));
+  if (JSON.stringify(kept).length > MAX_PATCH_CHARS) return { changes: bare, changes_truncated: true };
+  return { changes: kept, ...truncated };
+}
+
+function maskStep(step: PatchStep, masks: readonly MaskPath[]): PatchStep {
+  if (!("value" in step)) return step;
+  return { ...step, value: maskValue(step.value, enterAll(masks, splitPointer(step.path))) };
+}
+
+/** To the microsecond: more is noise. */
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { createOtelTracer, createSqliteSink } from "../../adapters/node/index.ts";
+import { HookManager } from "../../src/picoclaw/index.ts";
+import { Recorder } from "../../src/records/index.ts";
+import { decision, sha256 } from "../records/fixtures.ts";
+import { measure, toContestant } from "./gateway.ts";
+import { type BenchReport, measureRates, median, toRatio } from "./report.ts";
+
+const SERVERS = fileURLToPath(new URL("peers/recording-servers.ts", import.meta.url));
+const OFF = "records, metrics and tracer off";
+const ON = "records to SQLite, metrics and tracer on";
+const RECORD_COUNT = 100_000;
+
+/** What recording costs the calls that are recorded, and what a page of many records costs. */
+export async function benchRecords(): Promise<readonly BenchReport[]> {
+  return [await benchThroughput(), await benchPages(), await benchTracer()];
+}
+
+async function benchThroughput({ roundCount = 15, callCount = 4000 } = {}): Promise<BenchReport> {
+  const child = spawn(process.execPath, [SERVERS], { stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const urls = JSON.parse(line.toString()) as { readonly off: string; readonly on: string };
+  const contestants = [toContestant(OFF, urls.off), toContestant(ON, urls.on)];
+  const samples = contestants.map((): number[] => []);
+  for (const contestant of contestants) await measure(contestant, 2 * callCount);
+  for (let round = 0; round < roundCount; round += 1) {
+    for (const [index, contestant] of contestants.entries()) samples[index]?.push(await measure(contestant, callCount));
+  }
+  const left = once(child.stdout, "data") as Promise<[Buffer]>;
+  child.stdin.end();
+  const [report] = await left;
+  const { sinks } = JSON.parse(report.toString()) as { readonly sinks: readonly { written: number; lost: number }[] };
+  await once(child, "exit");
+  const [off = [], on = []] = samples;
+  return {
+    title: "hook.before_tool over HTTP with one in-process hook, calls/s",
+    rows: [
+      { name: OFF, value: median(off) },
+      { name: ON, value: median(on) },
+      { name: "records written", value: sinks[0]?.written ?? 0 },
+      { name: "records lost", value: sinks[0]?.lost ?? 0 },
+    ],
+    ratios: [{ of: ON, to: OFF, ratio: median(off.map((rate, round) => (on[round] ?? 0) / rate)), atLeast: 0.85 }],
+  };
+}
+
+async function benchPages(): Promise<BenchReport> {
+  const dir = await mkdtemp(join(tmpdir(), "hookgate-bench-"));
+  const store = createSqliteSink({ path: join(dir, "records.db") });
+  const recorder = new Recorder({ sinks: [store], hash: sha256, sliceMs: 50 });
+  const observe = recorder.toObserver();
+  for (let count = 1; count <= RECORD_COUNT; count += 1) {
+    const meta = { SessionKey: `s${count % 500}` };
+    observe(
+      decision({ input: { meta, tool: `tool${count % 50}` }, action: count % 100 === 0 ? "deny_tool" : "continue" }),
+    );
+    if (count % 5000 === 0) await recorder.flush();
+  }
+  const rows = await measureRates([
+    { name: "newest page", run: () => store.list({ maxRecords: 50 }) },
+    { name: "page in the middle", run: () => store.list({ maxRecords: 50, cursor: "50000" }) },
+    { name: "page of a session", run: () => store.list({ maxRecords: 50, session: "s7" }) },
+    { name: "page of a tool", run: () => store.list({ maxRecords: 50, tool: "tool7" }) },
+    { name: "page of an outcome", run: () => store.list({ maxRecords: 50, outcome: "deny_tool" }) },
+    { name: "a tool and an outcome", run: () => store.list({ maxRecords: 50, tool: "tool0", outcome: "deny_tool" }) },
+  ]);
+  await recorder.close();
+  await rm(dir, { recursive: true, force: true });
+  return { title: `pages of ${RECORD_COUNT} records in SQLite, pages/s`, rows, ratios: [] };
+}
+
+async function benchTracer(): Promise<BenchReport> {
+  const none = new HookManager();
+  const idle = new HookManager({ tracer: createOtelTracer() });
+  for (const host of [none, idle]) await host.mount({ beforeTool: () => ({ action: "continue" }) }, { name: "bench" });
+  const call = { tool: "bash", arguments: { command: "ls" } };
+  const [without, withIdle] = ["no tracer", "a tracer without an SDK"];
+  const rows = await measureRates([
+    { name: without ?? "", run: () => none.beforeTool(call) },
+    { name: withIdle ?? "", run: () => idle.beforeTool(call) },
+  ]);
+  const ratio = toRatio(rows, { of: withIdle ?? "", to: without ?? "", atLeast: 0.9 });
+  return { title: "before_tool in this process, calls/s", rows, ratios: [ratio] };
+}
