@@ -1,7 +1,8 @@
+import { hash } from "node:crypto";
 import type { HookConnection, HookPorts } from "../../src/config/index.ts";
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createObjectLog } from "../../src/log.ts";
-import { createFetchExchange, type ExchangeFetch } from "../../src/transport/fetch-exchange.ts";
+import { createFetchExchange, type ExchangeFetch, isFetchBinding } from "../../src/transport/fetch-exchange.ts";
 import type { EndpointWorker } from "./endpoint.ts";
 import { createReplayStore, type ReplayShard } from "./replay.ts";
 import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
@@ -41,6 +42,7 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Endpoin
       isLocal: env.HOOKGATE_DEV === "1",
       ports: createHookPorts(env),
       fetch: limitConnections((url, init) => fetch(url, init)),
+      records: { hash: (text) => hash("sha256", text, "hex"), writeLine: (line) => console.log(line) },
       replay: env.REPLAY && createReplayStore(env.REPLAY),
       // Workers Logs index the members of an object.
       log: createObjectLog((level, line) => console[level](line)),
@@ -63,7 +65,7 @@ function createHookPorts(env: GatewayEnv): HookPorts {
     connect: () => connectBy((url, init) => fetch(url, init)),
     bind(name) {
       const service = env[name];
-      return isFetcher(service) ? connectBy((url, init) => service.fetch(url, init)) : undefined;
+      return isFetchBinding(service) ? connectBy((url, init) => service.fetch(url, init)) : undefined;
     },
     platform: { waitUntil, currentRequest, isolatesRequests: true },
     // No address that a name resolves to can be checked here; `global_fetch_strictly_public` does what can be done.
@@ -73,8 +75,4 @@ function createHookPorts(env: GatewayEnv): HookPorts {
 
 function connectBy(send: ExchangeFetch): HookConnection {
   return { exchange: createFetchExchange({ fetch: limitConnections(send) }), fetch: limitConnections(send) };
-}
-
-function isFetcher(value: unknown): value is Fetcher {
-  return typeof value === "object" && value !== null && "fetch" in value && typeof value.fetch === "function";
 }

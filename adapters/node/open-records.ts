@@ -36,14 +36,16 @@ export function openRecording(
       maxRecords: sqlite.max_records,
     },
     file: file && { path: resolve(baseDir, file.path), maxBytes: file.max_bytes, maxFiles: file.max_files },
+    console: config.console,
     http: http && { url: http.url, headers: http.headers, timeoutMs: http.timeout_ms },
     log,
   });
 }
 
 /** The database, which there is where no other place is named. */
-function databaseOf({ sqlite, file, http }: RecordsConfig): RecordsConfig["sqlite"] {
-  return sqlite ?? (file === undefined && http === undefined ? DEFAULT_DATABASE : undefined);
+function databaseOf({ sqlite, file, http, console }: RecordsConfig): RecordsConfig["sqlite"] {
+  const isElsewhere = file !== undefined || http !== undefined || console === true;
+  return sqlite ?? (isElsewhere ? undefined : DEFAULT_DATABASE);
 }
 
 /** Opens the records a config keeps, or those in a file; undefined when there are none. */

@@ -28,6 +28,8 @@ export interface RecordSettings {
         readonly timeoutMs?: number | undefined;
       }
     | undefined;
+  /** Lines of JSON on stdout. @default false */
+  readonly console?: boolean | undefined;
 }
 
 /** What the thread of records is asked. */

@@ -4,9 +4,17 @@
  */
 
 import { hash } from "node:crypto";
+import process from "node:process";
 import { parentPort, workerData } from "node:worker_threads";
 import { createObjectLog } from "../../src/log.ts";
-import { createHttpSink, parseMaskPath, Recorder, type RecordSink, type RecordStore } from "../../src/records/index.ts";
+import {
+  createHttpSink,
+  createLineSink,
+  parseMaskPath,
+  Recorder,
+  type RecordSink,
+  type RecordStore,
+} from "../../src/records/index.ts";
 import { createFileSink } from "./record-file.ts";
 import {
   decodeDecisions,
@@ -26,12 +34,13 @@ function send(message: FromThread): void {
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the other thread of this program made it
 const settings = workerData as RecordSettings;
-const { sqlite, file, http, payload, masks = [], maxPayloadBytes, maxWaiting } = settings;
+const { sqlite, file, http, console: hasConsole, payload, masks = [], maxPayloadBytes, maxWaiting } = settings;
 const store: (RecordSink & RecordStore) | undefined = sqlite && createSqliteSink(sqlite);
 const sinks: RecordSink[] = [
   ...(store === undefined ? [] : [store]),
   ...(file === undefined ? [] : [createFileSink(file)]),
   ...(http === undefined ? [] : [createHttpSink({ ...http, fetch: (url, init) => fetch(url, init) })]),
+  ...(hasConsole === true ? [createLineSink("console", (line) => void process.stdout.write(`${line}\n`))] : []),
 ];
 const recorder = new Recorder({
   sinks,

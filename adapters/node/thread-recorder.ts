@@ -90,10 +90,10 @@ class ThreadRecorder implements ThreadRecording {
   #status: RecorderStatus = { degraded: false, dropped: 0, waiting: 0, sinks: [] };
 
   constructor(settings: RecordSettings, log: Log) {
-    const { sqlite, file, http, maxWaiting = 10_000 } = settings;
+    const { sqlite, file, http, console: hasConsole, maxWaiting = 10_000 } = settings;
     this.#log = log;
     this.#maxWaiting = maxWaiting;
-    this.#hasSinks = [sqlite, file, http].some((sink) => sink !== undefined);
+    this.#hasSinks = hasConsole === true || [sqlite, file, http].some((sink) => sink !== undefined);
     // The same file, as it is or as it is built.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
     this.#thread = new Worker(new URL(`./record-thread${extension}`, import.meta.url), {

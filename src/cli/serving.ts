@@ -135,18 +135,15 @@ class Generations {
   }
 
   reloadOnChange(): () => void {
-    const { host, log, loaded } = this.#options;
+    const { host, loaded } = this.#options;
     const onChange = (file: string): void => {
-      log.info("reading the config again", { cause: `${file} has changed` });
-      void (file === loaded.file ? this.#reloadChanged() : this.reloader.reload());
+      if (file === loaded.file) void this.#reloadChanged();
+      else void this.#reloadBecause(`${file} has changed`);
     };
     const files = new WatchedFiles(host, onChange);
     this.#files = files;
     files.set(this.#filesOf(this.#loaded));
-    const dispose = host.onHangup(() => {
-      log.info("reading the config again", { cause: "SIGHUP" });
-      void this.reloader.reload();
-    });
+    const dispose = host.onHangup(() => void this.#reloadBecause("SIGHUP"));
     // It may have changed while the hooks came up.
     void this.#reloadChanged();
     return () => {
@@ -160,7 +157,12 @@ class Generations {
     const { host, loaded } = this.#options;
     const text = await readFile(loaded.file, host).catch(() => undefined);
     // A file that is gone for a moment is being replaced.
-    if (text !== undefined && text !== this.#lastText) await this.reloader.reload();
+    if (text !== undefined && text !== this.#lastText) await this.#reloadBecause(`${loaded.file} has changed`);
+  }
+
+  #reloadBecause(cause: string): Promise<unknown> {
+    this.#options.log.info("reading the config again", { cause });
+    return this.reloader.reload();
   }
 
   #filesOf({ config, file, baseDir }: LoadedConfig): readonly string[] {

@@ -3,11 +3,35 @@ import { toProblem } from "./check-keys.ts";
 import { textsAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
 import type { Finding } from "./problem.ts";
+import type { RecordPlace } from "./records-schema.ts";
 
 const RECORD: JsonPath = ["records", "record"];
 
-/** What is wrong with what is recorded of payloads. */
-export function checkRecords(root: unknown): readonly Finding[] {
+/** What is wrong with what is recorded of payloads, and with where it is to go. */
+export function checkRecords(root: unknown, places: readonly RecordPlace[]): readonly Finding[] {
+  return [...checkPayload(root), ...checkPlaces(root, places)];
+}
+
+const PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console", "queue"];
+
+const UNRECORDED =
+  "this runtime cannot record decisions: leave records out, or run a gateway that records them on Node";
+
+/** Whoever asks for records must not find out later that there are none. */
+function checkPlaces(root: unknown, places: readonly RecordPlace[]): readonly Finding[] {
+  const records = valueAt(root, ["records"]);
+  if (records === undefined || valueAt(records, ["enabled"]) === false) return [];
+  if (places.length === 0) return [{ at: ["records"], message: UNRECORDED }];
+  const usable = places.map((place) => `"${place}"`).join(", ");
+  return PLACES.filter((place) => !places.includes(place)).flatMap((place) => {
+    const at = ["records", place];
+    const value = valueAt(root, at);
+    if (value === undefined || value === false) return [];
+    return [{ at, message: `this runtime has no such place for records: leave it out and use one of ${usable}` }];
+  });
+}
+
+function checkPayload(root: unknown): readonly Finding[] {
   const at = [...RECORD, "mask"];
   const masks = valueAt(root, at);
   const payload = valueAt(root, [...RECORD, "payload"]) ?? "hash";

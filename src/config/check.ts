@@ -6,12 +6,15 @@ import { checkRemote, checkSharedSecrets } from "./check-remote.ts";
 import { entriesAt, type Entry, isListed, textAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
 import { type Finding, meant, toFindings } from "./problem.ts";
+import type { RecordPlace } from "./records-schema.ts";
 
 /** Options of {@link checkMeaning}. */
 export interface CheckOptions {
   readonly builtins: BuiltinRegistry;
   /** Whether the value at a path came from the environment. */
   readonly isFromEnvironment: (path: string) => boolean;
+  /** Where records can go. */
+  readonly recordPlaces: readonly RecordPlace[];
 }
 
 /**
@@ -29,7 +32,7 @@ export function checkMeaning(root: unknown, options: CheckOptions): readonly Fin
     ...checkSharedSecrets(loaded),
     ...checkNamesApart(builtins.filter(isLoaded(root)), loaded),
     ...checkGateway(root),
-    ...checkRecords(root),
+    ...checkRecords(root, options.recordPlaces),
   ];
 }
 

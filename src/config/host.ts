@@ -24,7 +24,7 @@ export interface StartedHost extends StartedManager {
 
 /**
  * Builds the host of a config: its hooks, and those of `hooks.yaml` where it has `yaml`. What is wrong in a hook file is
- * logged, once: the entry is left out, the others are loaded.
+ * logged when no host is replaced: the entry is left out, the others are loaded.
  * @throws {ConfigError} when a hook needs what this runtime does not have, a key is not valid, or a built-in hook refuses
  *   its config; no process has been started then
  */
@@ -37,7 +37,7 @@ export async function createHostFromConfig(config: ConfigFile, options: HostFrom
   const { yaml: runtime, log } = options;
   if (runtime === undefined) throw new ConfigError([{ path: "yaml", message: "this runtime has no hook files" }]);
   const yaml = await createLifecycleFromConfig({ ...rest, yaml: own }, { ...options, yaml: runtime });
-  report(yaml, log);
+  if (options.previousHost === undefined) report(yaml, log);
   const started = await createManagerFromConfig(config, options).catch(async (error: unknown) => {
     await yaml.lifecycle.close();
     throw error;

@@ -6,6 +6,7 @@ import { type JsonDocument, readJson } from "./json.ts";
 import { toOwnPart } from "./own-part.ts";
 import { formatPath, valueAt } from "./path.ts";
 import { ConfigError, type ConfigProblem, type Finding, toFindings } from "./problem.ts";
+import type { RecordPlace } from "./records-schema.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
 /** Options of {@link parseConfig}. */
@@ -15,7 +16,11 @@ export interface ParseConfigOptions {
   readonly builtins: BuiltinRegistry;
   /** The file's name, for messages. @default "config" */
   readonly file?: string | undefined;
+  /** Where records can go on this runtime; a config that wants them elsewhere is refused. @default as on Node */
+  readonly recordPlaces?: readonly RecordPlace[] | undefined;
 }
+
+const NODE_PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console"];
 
 /** A config that can be used. */
 export interface Config extends ConfigFile {
@@ -29,7 +34,8 @@ export interface Config extends ConfigFile {
  * Reads a config file: hookgate's own, or a whole PicoClaw config file as it stands.
  * @throws {ConfigError} with every problem at once
  */
-export function parseConfig(text: string, { env, builtins, file }: ParseConfigOptions): Config {
+export function parseConfig(text: string, options: ParseConfigOptions): Config {
+  const { env, builtins, file, recordPlaces = NODE_PLACES } = options;
   const document = readJson(text);
   if ("fault" in document) {
     const { fault, line, column } = document;
@@ -41,7 +47,7 @@ export function parseConfig(text: string, { env, builtins, file }: ParseConfigOp
   const isFromEnvironment = (path: string): boolean => filled.fromEnvironment.has(path);
   const { data, error } = fileSchema.safeParse(filled.value);
   const shape = toFindings(error?.issues ?? [], { schema: fileSchema, value: filled.value, isFromEnvironment });
-  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment });
+  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment, recordPlaces });
   // A variable that is not set is one problem, not also that of a value nobody wrote.
   const unset = new Set(filled.findings.map(({ at }) => formatPath(at)));
   const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));

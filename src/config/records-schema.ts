@@ -18,7 +18,14 @@ export interface RecordsConfig {
     readonly headers: Readonly<Record<string, string>>;
     readonly timeout_ms: number;
   };
+  /** Whether each record is a line of JSON on the program's console. */
+  readonly console?: boolean;
+  /** The binding of a queue. */
+  readonly queue?: string;
 }
+
+/** A kind of place that records can go to. */
+export type RecordPlace = "sqlite" | "file" | "http" | "console" | "queue";
 
 /** The `metrics` object of a config file. */
 export interface MetricsConfig {
@@ -68,7 +75,7 @@ export const recordsSchema: z.ZodType<RecordsConfig> = z
         mask: z
           .array(z.string())
           .default([])
-          .describe('What is not kept, such as "arguments.password" or "messages[*].content".'),
+          .describe('What is not kept, such as "arguments.password", "messages[*].content" or "**.password".'),
         max_payload_bytes: z.int().min(1).max(16_777_216).default(16_384).describe("Longer payloads are not kept."),
       })
       .prefault({})
@@ -81,9 +88,17 @@ export const recordsSchema: z.ZodType<RecordsConfig> = z
       .describe("How many decisions may wait to be written; beyond them the oldest are dropped and counted."),
     sqlite: sqliteSchema
       .exactOptional()
-      .describe("A SQLite database, in which records can be looked up. The default where no other place is named."),
+      .describe(
+        "A SQLite database, in which records can be looked up. The default on Node where no other place is named.",
+      ),
     file: fileSchema.exactOptional().describe("Lines of JSON in files that rotate."),
     http: httpSchema.exactOptional().describe("A collector that is posted batches."),
+    console: z.boolean().exactOptional().describe("true writes each record as a line of JSON to the console."),
+    queue: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe("On Cloudflare Workers: the binding of the queue that each record is sent to."),
   })
   .describe("Records of decisions. Without it nothing is recorded.");
 

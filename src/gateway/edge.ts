@@ -1,4 +1,5 @@
 import {
+  type Config,
   ConfigError,
   createHostFromConfig,
   type HookPorts,
@@ -9,7 +10,9 @@ import {
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
+import type { IsolateRecorder } from "../records/index.ts";
 import { answerRefusal } from "./answer.ts";
+import { EDGE_RECORD_PLACES, type EdgeRecordPorts, explainAbsent, openEdgeRecording } from "./edge-records.ts";
 import { type CreateGatewayAuthOptions, createGatewayFromConfig } from "./from-config.ts";
 import type { Gateway } from "./gateway.ts";
 import type { PeerInfo } from "./origin.ts";
@@ -33,10 +36,12 @@ export interface EdgeGatewayOptions {
   readonly ports: HookPorts;
   /** A `hooks.yaml` that is part of the program: its hooks of type llm and http run, and it may hold no others. */
   readonly hooksYaml?: string | undefined;
-  /** Reaches models. @default no hook of type llm gives a verdict */
+  /** Reaches models and collectors of records. @default no hook of type llm gives a verdict */
   readonly fetch?: YamlPorts["fetch"] | undefined;
   /** Remembers which signed requests of hosts were seen, for every isolate. @default a store in memory, for each alone */
   readonly replay?: CreateGatewayAuthOptions["replay"];
+  /** What records can go to. @default nothing: a config with records is refused */
+  readonly records?: EdgeRecordPorts | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
 }
@@ -55,10 +60,11 @@ export function createEdgeGateway(options: EdgeGatewayOptions): EdgeGateway {
   const { log = silentLog, isLocal = false } = options;
   // What was built, never the promise of it: no request may wait for another.
   let built: Gateway | HookgateError | undefined;
+  const shared: Shared = {};
   return {
     async fetch(request, info) {
       if (built === undefined) {
-        const made = await build(options).catch((error: unknown) => toUnusable(error, log));
+        const made = await build(options, shared).catch((error: unknown) => toUnusable(error, log));
         built ??= made;
       }
       if (!(built instanceof HookgateError)) return built.fetch(request, info);
@@ -72,22 +78,33 @@ export function createEdgeGateway(options: EdgeGatewayOptions): EdgeGateway {
 const UNGUARDED =
   'refusing to serve without authentication: configure gateway.auth, or set HOOKGATE_DEV to "1" to serve this machine only';
 
-/** Whoever asks for records must not find out later that there are none. */
-const UNRECORDED =
-  "this runtime cannot record decisions: leave records out, or run a gateway that records them on Node";
+/** What the gateways of an isolate share where two requests have built one: records of an isolate are one chain. */
+interface Shared {
+  recorder?: IsolateRecorder | undefined;
+}
 
-async function build(options: EdgeGatewayOptions): Promise<Gateway> {
+async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gateway> {
   const { ports, configName: file, log = silentLog, builtins = createBuiltinRegistry() } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
-  const config = parseConfig(toText(options), { env, builtins, file });
+  const { records } = options;
+  const recordPlaces = records === undefined ? [] : EDGE_RECORD_PLACES;
+  const config = parseConfig(toText(options), { env, builtins, file, recordPlaces });
   const { auth, limits } = config.gateway;
   if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
     throw new HookgateError("ERR_CONFIG", UNGUARDED);
   }
-  if (config.records?.enabled === true) throw new ConfigError([{ path: "records", message: UNRECORDED }], file);
+  const recorder = (shared.recorder ??= openRecorder(config, options));
   const started = await createHostFromConfig(
     options.hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } },
-    { ...ports, builtins, log, now, waitForHooks: false, yaml: toYamlPorts(options, env) },
+    {
+      ...ports,
+      builtins,
+      log,
+      now,
+      waitForHooks: false,
+      yaml: toYamlPorts(options, env),
+      onDecision: recorder?.onDecision,
+    },
   );
   assertRunnable(started);
   const { host, manager, yaml } = started;
@@ -97,6 +114,8 @@ async function build(options: EdgeGatewayOptions): Promise<Gateway> {
   const { platform } = ports;
   return createGatewayFromConfig(gateway, {
     ...platform,
+    recording: recorder,
+    absent: explainAbsent(recorder),
     host,
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks(),
@@ -105,6 +124,14 @@ async function build(options: EdgeGatewayOptions): Promise<Gateway> {
     now,
   });
 }
+
+function openRecorder({ records }: Config, options: EdgeGatewayOptions): IsolateRecorder | undefined {
+  const { records: ports, ports: hookPorts, env, fetch = refuse, log = silentLog } = options;
+  const { currentRequest = nowhere, waitUntil = nowhere } = hookPorts.platform ?? {};
+  return ports && openEdgeRecording(records, { ports, env, fetch, currentRequest, waitUntil, log });
+}
+
+const nowhere = (): undefined => undefined;
 
 /** The paths of files mean nothing here: there are none but the one that is bundled. */
 function toYamlPorts({ hooksYaml, fetch = refuse }: EdgeGatewayOptions, env: YamlPorts["env"]): YamlPorts {
@@ -116,7 +143,7 @@ function toYamlPorts({ hooksYaml, fetch = refuse }: EdgeGatewayOptions, env: Yam
   };
 }
 
-const refuse = (): Promise<never> => Promise.reject(new TypeError("this runtime cannot reach models"));
+const refuse = (): Promise<never> => Promise.reject(new TypeError("this runtime cannot reach anything"));
 
 /** What is left out of a file is a guard that is not there: a program that is deployed with it is better not deployed. */
 function assertRunnable({ yaml }: StartedHost): void {

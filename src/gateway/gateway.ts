@@ -313,7 +313,7 @@ class GatewayServer {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     // Those who watch would otherwise keep the server from ending.
-    this.#recording?.hub.close();
+    this.#recording?.hub?.close();
     const startedAtMs = performance.now();
     const hasReceived = await this.#reading.idle(timeoutMs);
     const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));

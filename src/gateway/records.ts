@@ -1,6 +1,12 @@
 import type { Hono } from "hono";
 import * as z from "zod";
-import { MAX_PAGE_RECORDS, type Recording, type RecordFilter, type RecordStore } from "../records/index.ts";
+import {
+  MAX_PAGE_RECORDS,
+  type RecordFilter,
+  type RecordHub,
+  type Recording,
+  type RecordStore,
+} from "../records/index.ts";
 import { answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
 import type { PeerInfo } from "./origin.ts";
 import { streamEvents } from "./events.ts";
@@ -14,12 +20,14 @@ export interface MetricsPage {
 
 /** What the gateway shows of the decisions that were made. */
 export interface RecordPages {
-  /** Makes the records, and tells of them as they are made. @default none: there is no `/v1/events` */
-  readonly recording?: Recording | undefined;
+  /** Makes the records; with a hub, tells of them as they are made. @default none: there is no `/v1/events` */
+  readonly recording?: (Pick<Recording, "status"> & Partial<Pick<Recording, "hub">>) | undefined;
   /** Where records are looked up. @default nowhere: there is no `/v1/records` */
   readonly records?: RecordStore | undefined;
   /** @default none: there is no `/metrics` */
   readonly metrics?: MetricsPage | undefined;
+  /** Why paths are not here, by path, for those who may read. @default they are no paths */
+  readonly absent?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Whether a request may read what the gateway shows. */
@@ -56,7 +64,7 @@ const listSchema = filterSchema.extend({
 export function recordPaths({ recording, records, metrics }: RecordPages): readonly string[] {
   return [
     ...(records === undefined ? [] : ["/v1/records"]),
-    ...(recording === undefined ? [] : ["/v1/events"]),
+    ...(recording?.hub === undefined ? [] : ["/v1/events"]),
     ...(metrics === undefined ? [] : ["/metrics"]),
   ];
 }
@@ -64,7 +72,7 @@ export function recordPaths({ recording, records, metrics }: RecordPages): reado
 /** Adds `/v1/records`, `/v1/records/:id`, `/v1/events` and `/metrics`, for those who may read. */
 export function addRecordRoutes(
   app: Hono<{ Bindings: PeerInfo }>,
-  { recording, records, metrics }: RecordPages,
+  { recording, records, metrics, absent = {} }: RecordPages,
   refuse: RefuseReader,
 ): void {
   const guarded =
@@ -83,16 +91,23 @@ export function addRecordRoutes(
       guarded((_request, id) => showRecord(id, records)),
     );
   }
-  if (recording !== undefined) {
+  const hub = recording?.hub;
+  if (hub !== undefined) {
     app.get(
       "/v1/events",
-      guarded((request) => watchRecords(request, recording)),
+      guarded((request) => watchRecords(request, hub)),
     );
   }
   if (metrics !== undefined) {
     const page = async (): Promise<Response> =>
       answerText(await metrics.text(), 200, { "content-type": metrics.contentType });
     app.get("/metrics", guarded(page));
+  }
+  for (const [path, message] of Object.entries(absent)) {
+    app.get(
+      path,
+      guarded(() => answerRefusal({ code: "ERR_METHOD_NOT_FOUND", message })),
+    );
   }
 }
 
@@ -111,7 +126,7 @@ async function showRecord(id: string, store: RecordStore): Promise<Response> {
   return answerJson({ error: "there is no record of this id" }, { status: 404 });
 }
 
-function watchRecords(request: Request, { hub }: Recording): Response {
+function watchRecords(request: Request, hub: RecordHub): Response {
   const query = parseQuery(request, filterSchema);
   if ("code" in query) return answerRefusal(query);
   if (hub.size >= MAX_WATCHERS) return answerRefusal(overloaded(`${MAX_WATCHERS} clients are watching already`));

@@ -41,11 +41,11 @@ export class PointHooks {
   readonly matcher: Matcher | undefined;
   readonly cache: DecisionCache | undefined;
   readonly gate: Gate | undefined;
-  readonly #parts: PointHooksParts;
+  readonly #parts: Omit<PointHooksParts, "kept">;
   readonly #policies: { readonly interceptor: FailurePolicy; readonly approval: FailurePolicy };
 
-  constructor(parts: PointHooksParts) {
-    const { operation, defaults, now, kept } = parts;
+  constructor({ kept, ...parts }: PointHooksParts) {
+    const { operation, defaults, now } = parts;
     const { policy, match, cache, maxConcurrency } = operation;
     this.#parts = parts;
     this.matcher = match && createMatcher(match);

@@ -225,8 +225,8 @@ export class HookManager implements HookHost {
     await this.#closing;
   }
 
-  #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
-    const { name, priority, keptFrom } = options;
+  #toMounted(port: HookPort, { keptFrom, ...options }: MountOptions & { readonly priority: number }): MountedHook {
+    const { name, priority } = options;
     const kept = keptFrom === undefined ? undefined : keptFrom.#mounted.get(name);
     const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = this.#queueOptions;
     const trust = toTrust(port.source, options.readOnly === true ? { ...options, grants: [] } : options);

@@ -32,12 +32,19 @@ export class BoundedQueue<T> {
   constructor({ previous, ...options }: BoundedQueueOptions<T>) {
     this.#options = options;
     this.#previous = previous;
+    // Those before it are not kept once they are done, or each reload would leave one.
+    if (previous !== undefined && previous.#previous?.isIdle === true) previous.#previous = undefined;
     this.#counts = previous === undefined ? { dropped: 0 } : previous.#counts;
   }
 
   /** How many items were dropped, because the queue was full or closed. */
   get droppedCount(): number {
     return this.#counts.dropped;
+  }
+
+  /** Whether nothing waits that is not of one request alone. */
+  get isIdle(): boolean {
+    return this.#shared.running === undefined;
   }
 
   /** Adds an item; false when the queue was full. */

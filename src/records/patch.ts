@@ -95,3 +95,8 @@ export function splitPointer(pointer: string): readonly string[] {
     .slice(1)
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
+
+/** The JSON Pointer of keys. */
+export function joinPointer(keys: readonly string[]): string {
+  return keys.map((key) => `/${escape(key)}`).join("");
+}

@@ -1,7 +1,8 @@
 import type { HookRecord, ObservedDecision } from "../chain/index.ts";
 import { toCanonicalJson } from "./canonical.ts";
-import { enterAll, type MaskPath, maskValue } from "./mask.ts";
-import { diffJson, type PatchStep, splitPointer } from "./patch.ts";
+import { followPointer, MASKED, type MaskPath, maskValue } from "./mask.ts";
+import { diffJson, joinPointer, type PatchStep, splitPointer } from "./patch.ts";
+import { MaskedValues } from "./secrets.ts";
 
 /** What one hook did for a decision. */
 export interface HookEntry {
@@ -40,7 +41,10 @@ export interface DecisionRecord {
   readonly point: string;
   readonly tool?: string;
   readonly tool_call_id?: string;
-  /** SHA-256, in hex, of the canonical JSON of the payload as the first hook saw it. */
+  /**
+   * SHA-256, in hex, of the canonical JSON of the payload as the first hook saw it; where payloads are masked, of the
+   * masked one: with the other anyone could try what the masked value is.
+   */
   readonly input_sha256: string;
   /** The payload, where the config has payloads recorded. */
   readonly input?: unknown;
@@ -82,17 +86,19 @@ const MAX_NAME_CHARS = 300;
 
 /** Makes the record of a decision. */
 export async function toDecisionRecord(decision: ObservedDecision, options: RecordOptions): Promise<DecisionRecord> {
-  const { input, reason, records } = decision;
+  const values = findMasked(decision, options);
+  const input = values === undefined ? decision.input : toShown(decision.input, { values, masks: options.masks });
   const text = toCanonicalJson(input);
   const hashed = options.hash(text);
-  const isTruncated = records.length > MAX_HOOKS;
+  const isTruncated = decision.records.length > MAX_HOOKS;
+  const reason = values?.scrubText(decision.reason) ?? decision.reason;
   return {
     id: decision.id,
     time: new Date(decision.atMs).toISOString(),
     trace_id: decision.traceId,
     generation: options.generation,
     ...(decision.caller !== undefined && { caller: decision.caller.slice(0, MAX_NAME_CHARS) }),
-    ...toOrigin(input, options),
+    ...toOrigin(input),
     point: decision.point,
     ...toTool(input),
     input_sha256: typeof hashed === "string" ? hashed : await hashed,
@@ -100,19 +106,35 @@ export async function toDecisionRecord(decision: ObservedDecision, options: Reco
     action: decision.action,
     reason: reason.slice(0, MAX_REASON_CHARS),
     ms: round(decision.ms),
-    hooks: toHooks(decision, options),
+    hooks: toHooks(decision, { ...options, values }),
     ...(isTruncated && { hooks_truncated: true }),
   };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function toOrigin({ meta }: Fields, { masks, payload }: RecordOptions): Pick<DecisionRecord, "meta" | "session"> {
-  if (typeof meta !== "object" || meta === null) return {};
-  const masked = payload === "masked" ? maskValue(meta, enterAll(masks, ["meta"])) : meta;
-  const session = shortText(typeof masked === "object" && masked !== null ? Reflect.get(masked, "SessionKey") : "");
-  const isShort = JSON.stringify(masked).length <= MAX_META_CHARS;
-  return { ...(isShort && { meta: masked }), ...(session !== undefined && { session }) };
+/** The values that are to be masked, in the payload and in what hooks made of it; undefined where nothing is. */
+function findMasked({ input, changes }: ObservedDecision, { payload, masks }: RecordOptions): MaskedValues | undefined {
+  if (payload !== "masked") return undefined;
+  const values = new MaskedValues();
+  maskValue(input, masks, values.add);
+  for (const { before, after } of changes) {
+    if (before !== input) maskValue(before, masks, values.add);
+    maskValue(after, masks, values.add);
+  }
+  return values;
+}
+
+function toShown(input: Fields, { values, masks }: { values: MaskedValues; masks: readonly MaskPath[] }): Fields {
+  const shown = values.scrub(maskValue(input, masks));
+  return typeof shown === "object" && shown !== null ? { ...shown } : {};
+}
+
+function toOrigin({ meta }: Fields): Pick<DecisionRecord, "meta" | "session"> {
+  if (meta === undefined || meta === null) return {};
+  const session = shortText(typeof meta === "object" ? Reflect.get(meta, "SessionKey") : "");
+  const isShort = JSON.stringify(meta).length <= MAX_META_CHARS;
+  return { ...(isShort && { meta }), ...(session !== undefined && { session }) };
 }
 
 function toTool({ tool, tool_call_id: callId, meta }: Fields): Pick<DecisionRecord, "tool" | "tool_call_id"> {
@@ -128,18 +150,22 @@ function shortText(value: unknown): string | undefined {
 function toInput(
   input: Fields,
   text: string,
-  { payload, masks, maxPayloadBytes }: RecordOptions,
+  { payload, maxPayloadBytes }: RecordOptions,
 ): Pick<DecisionRecord, "input" | "input_truncated"> {
   if (payload === "hash") return {};
   // A text has at most three bytes of UTF-8 for each of its units: most need not be counted.
   if (text.length * 3 > maxPayloadBytes && new TextEncoder().encode(text).byteLength > maxPayloadBytes) {
     return { input_truncated: true };
   }
-  return { input: payload === "masked" ? maskValue(input, masks) : input };
+  return { input };
 }
 
-function toHooks({ records, changes }: ObservedDecision, options: RecordOptions): readonly HookEntry[] {
-  const entries = records.slice(0, MAX_HOOKS).map(toEntry);
+interface HookOptions extends RecordOptions {
+  readonly values: MaskedValues | undefined;
+}
+
+function toHooks({ records, changes }: ObservedDecision, options: HookOptions): readonly HookEntry[] {
+  const entries = records.slice(0, MAX_HOOKS).map((record) => toEntry(record, options.values));
   for (const { index, before, after } of changes) {
     const entry = entries[index];
     if (entry !== undefined) entries[index] = { ...entry, ...toChanges(before, after, options) };
@@ -147,39 +173,53 @@ function toHooks({ records, changes }: ObservedDecision, options: RecordOptions)
   return entries;
 }
 
-function toEntry(record: HookRecord): HookEntry {
+function toEntry(record: HookRecord, values: MaskedValues | undefined): HookEntry {
   const { hook, source, outcome, kind, error, ms, attempt, failed_open, cached, would } = record;
   return {
     hook,
     source,
     outcome,
     ...(kind !== undefined && { kind }),
-    ...(error !== undefined && { error }),
+    ...(error !== undefined && { error: values?.scrubText(error) ?? error }),
     ms: round(ms),
     attempt,
     ...(failed_open === true && { failed_open }),
     ...(cached === true && { cached }),
-    ...(would !== undefined && { would }),
+    ...(would !== undefined && { would: values?.scrubText(would) ?? would }),
   };
 }
 
 function toChanges(
   before: unknown,
   after: unknown,
-  { payload, masks }: RecordOptions,
+  { payload, masks, values }: HookOptions,
 ): Pick<HookEntry, "changes" | "changes_truncated"> {
   const { steps, isTruncated } = diffJson(before, after, { maxSteps: MAX_STEPS });
-  const bare = steps.map(({ op, path }) => ({ op, path }));
+  const shown = values === undefined ? steps : maskSteps(steps, { masks, values });
+  const bare = shown.map(({ op, path }) => ({ op, path }));
   const truncated = isTruncated && ({ changes_truncated: true } as const);
   if (payload === "hash") return { changes: bare, ...truncated };
-  const kept = payload === "full" ? steps : steps.map((step) => maskStep(step, masks));
-  if (JSON.stringify(kept).length > MAX_PATCH_CHARS) return { changes: bare, changes_truncated: true };
-  return { changes: kept, ...truncated };
+  if (JSON.stringify(shown).length > MAX_PATCH_CHARS) return { changes: bare, changes_truncated: true };
+  return { changes: shown, ...truncated };
 }
 
-function maskStep(step: PatchStep, masks: readonly MaskPath[]): PatchStep {
-  if (!("value" in step)) return step;
-  return { ...step, value: maskValue(step.value, enterAll(masks, splitPointer(step.path))) };
+/** Steps inside of what is masked are one step that replaces it: their paths and number are a part of it. */
+function maskSteps(
+  steps: readonly PatchStep[],
+  { masks, values }: { readonly masks: readonly MaskPath[]; readonly values: MaskedValues },
+): readonly PatchStep[] {
+  const shown = new Map<string, PatchStep>();
+  for (const [index, step] of steps.entries()) {
+    const given = splitPointer(step.path);
+    const { keys, masks: left } = followPointer(masks, given);
+    const path = joinPointer(keys.map((key) => values.scrubText(key)));
+    if (keys.length < given.length) shown.set(`inside ${path}`, { op: "replace", path, value: MASKED });
+    else {
+      const value = "value" in step ? { value: values.scrub(maskValue(step.value, left)) } : {};
+      shown.set(`${index}`, { op: step.op, path, ...value });
+    }
+  }
+  return [...shown.values()];
 }
 
 /** To the microsecond: more is noise. */

@@ -32,11 +32,6 @@ export interface RecorderOptions {
   readonly sliceMs?: number | undefined;
   /** SHA-256 in hex. @default WebCrypto's, which on Node costs a thread hop for each hash */
   readonly hash?: HashText | undefined;
-  /**
-   * Keeps work alive after an answer, where nothing runs outside of a request: records are then written with the request
-   * they belong to. @default a timer
-   */
-  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
   readonly log?: Log | undefined;
 }
 
@@ -89,7 +84,6 @@ export interface Recording {
 export class Recorder implements Recording {
   readonly hub: RecordHub = new RecordHub();
   readonly #options: Settings;
-  readonly #waitUntil: RecorderOptions["waitUntil"];
   readonly #writers: readonly SinkWriter[];
   readonly #loss = new RecentLoss();
   #pending: Pending[] = [];
@@ -100,13 +94,12 @@ export class Recorder implements Recording {
   #isClosed = false;
 
   /** @throws {RangeError} when a bound is not a positive integer */
-  constructor({ sinks, waitUntil, ...options }: RecorderOptions) {
+  constructor({ sinks, ...options }: RecorderOptions) {
     const { payload = "hash", masks = [], hash = webHash, log = silentLog, sliceMs = 2, gatherMs = 5 } = options;
     const maxWaiting = toBound("maxWaiting", options.maxWaiting, 10_000);
     const maxBatch = toBound("maxBatch", options.maxBatch, 256);
     const maxPayloadBytes = toBound("maxPayloadBytes", options.maxPayloadBytes, 16_384);
     this.#options = { payload, masks, hash, log, maxWaiting, maxPayloadBytes, sliceMs, gatherMs };
-    this.#waitUntil = waitUntil;
     this.#writers = sinks.map((sink) => new SinkWriter(sink, { maxWaiting, maxBatch, hash, log }));
   }
 
@@ -157,10 +150,6 @@ export class Recorder implements Recording {
   }
 
   #arm(delayMs = this.#options.gatherMs): void {
-    if (this.#waitUntil !== undefined) {
-      this.#waitUntil(this.flush());
-      return;
-    }
     if (this.#timer !== undefined || this.#work !== undefined) return;
     this.#timer = setTimeout(() => this.#start(), delayMs);
   }

@@ -39,17 +39,40 @@ export function createChain(): ChainState {
   return { chain: crypto.randomUUID(), seq: 0, hash: NO_HASH };
 }
 
+/** A record with its place, and the text that is hashed. */
+interface Placed {
+  readonly record: SealedRecord;
+  readonly canonical: string;
+}
+
+function place(record: DecisionRecord, { chain, seq, hash: prev }: ChainState, lost: number): Placed {
+  const sealed: SealedRecord = { ...record, chain, seq: seq + 1, prev, ...(lost > 0 && { lost }) };
+  return { record: sealed, canonical: toCanonicalJson(sealed) };
+}
+
+function finish({ record, canonical }: Placed, hash: string): Sealed {
+  return { record, hash, text: `${canonical.slice(0, -1)},"hash":"${hash}"}` };
+}
+
 /** Gives a record its place behind the last one of a chain. */
 export async function sealRecord(
   record: DecisionRecord,
-  { chain, seq, hash: prev }: ChainState,
+  state: ChainState,
   { hash, lost }: { readonly hash: HashText; readonly lost: number },
 ): Promise<Sealed> {
-  const sealed: SealedRecord = { ...record, chain, seq: seq + 1, prev, ...(lost > 0 && { lost }) };
-  const canonical = toCanonicalJson(sealed);
-  const hashed = hash(canonical);
-  const own = typeof hashed === "string" ? hashed : await hashed;
-  return { record: sealed, hash: own, text: `${canonical.slice(0, -1)},"hash":"${own}"}` };
+  const placed = place(record, state, lost);
+  const hashed = hash(placed.canonical);
+  return finish(placed, typeof hashed === "string" ? hashed : await hashed);
+}
+
+/** Does it at once, for chains that several requests add to: none may wait for another. */
+export function sealRecordNow(
+  record: DecisionRecord,
+  state: ChainState,
+  { hash, lost }: { readonly hash: (text: string) => string; readonly lost: number },
+): Sealed {
+  const placed = place(record, state, lost);
+  return finish(placed, hash(placed.canonical));
 }
 
 /** The chain's state behind a sealed record. */

@@ -4,6 +4,8 @@ import type { ChainState, Sealed } from "./seal.ts";
 export interface RecordSink {
   /** What it is called in messages, such as `sqlite`. */
   readonly name: string;
+  /** A longer record is lost, in bytes of its line. @default no bound */
+  readonly maxRecordBytes?: number | undefined;
   /** Where its chain stands; undefined when it has none yet. */
   open(): Promise<ChainState | undefined>;
   /**

@@ -11,6 +11,11 @@ import {
 /** The host's fetch, as far as it is used. A service binding's `fetch` is one. */
 export type ExchangeFetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** Whether a value is what a runtime binds to a program to reach another by. */
+export function isFetchBinding(value: unknown): value is { readonly fetch: ExchangeFetch } {
+  return typeof value === "object" && value !== null && "fetch" in value && typeof value.fetch === "function";
+}
+
 /** Options of {@link createFetchExchange}. */
 export interface FetchExchangeOptions {
   /** @default the platform's `fetch` */

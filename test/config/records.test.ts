@@ -25,6 +25,9 @@ test.each<[object, readonly string[]]>([
   [{ records: { record: { payload: "all" } } }, ["records.record.payload: unknown value"]],
   [{ records: { sqlit: {} } }, ["records.sqlit: unknown key"]],
   [{ records: { http: { url: "ftp://x" } } }, ["records.http.url: Invalid URL"]],
+  [{ records: { console: true } }, []],
+  [{ records: { queue: "DECISIONS" } }, ["records.queue: this runtime has no such place"]],
+  [{ records: { queue: "DECISIONS", enabled: false } }, []],
   [{ record: {} }, ["record: unknown key"]],
 ])("%j", (file, problems) => {
   expect(problemsOf(file)).toEqual(problems);

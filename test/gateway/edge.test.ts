@@ -3,14 +3,22 @@ import { createEdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/ed
 import type { PeerInfo } from "../../src/gateway/origin.ts";
 import { createObjectLog, type LogFields } from "../../src/log.ts";
 import { createBuiltinRegistry } from "../../src/picoclaw/index.ts";
+import { sha256 } from "../records/fixtures.ts";
 
 const TOKEN_SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const OPEN = { hooks: { builtins: { deny_tools: { enabled: true, config: { tools: ["rm"] } } } } };
 const GUARDED = { ...OPEN, gateway: { auth: { tokens: [{ name: "bot", sha256: TOKEN_SHA256 }] } } };
 
+interface Ask {
+  readonly host?: string;
+  readonly token?: string;
+  /** What is read instead of calling. */
+  readonly path?: string;
+}
+
 interface Stage {
   readonly lines: LogFields[];
-  ask(request?: { readonly host?: string; readonly token?: string }, info?: PeerInfo): Promise<Response>;
+  ask(request?: Ask, info?: PeerInfo): Promise<Response>;
 }
 
 function createStage(options: Partial<EdgeGatewayOptions>): Stage {
@@ -19,9 +27,10 @@ function createStage(options: Partial<EdgeGatewayOptions>): Stage {
   const gateway = createEdgeGateway({ config: OPEN, configName: "CONFIG", env: {}, ports: {}, log, ...options });
   return {
     lines,
-    ask({ host = "gateway.example.com", token } = {}, info = {}) {
+    ask({ host = "gateway.example.com", token, path } = {}, info = {}) {
       const headers = new Headers({ "content-type": "application/json", host });
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+      if (path !== undefined) return gateway.fetch(new Request(`https://${host}${path}`, { headers }), info);
       const body = '{"jsonrpc":"2.0","id":1,"method":"hook.before_tool","params":{"tool":"rm"}}';
       return gateway.fetch(new Request(`https://${host}/rpc`, { method: "POST", headers, body }), info);
     },
@@ -80,6 +89,7 @@ describe("a gateway on the edge", () => {
     ["a variable that is not set", { hooks: { processes: { a: secretHook("${env:NOBODY}") } } }, "NOBODY is not set"],
     ["a variable that is no text", { hooks: { processes: { a: secretHook("${env:TABLE}") } } }, "TABLE is not set"],
     ["records", { ...OPEN, records: {} }, "records: this runtime cannot record decisions"],
+    ["records without a name of a queue", { ...OPEN, records: { queue: "" } }, "records.queue"],
     ["a process", { hooks: { processes: { gate: stdioHook() } } }, "hooks.processes.gate"],
     [
       "a process, and what to do",
@@ -95,6 +105,80 @@ describe("a gateway on the edge", () => {
         expect.stringContaining(JSON.stringify(said).slice(1, -1)),
       ]);
     }
+  });
+});
+
+function createRecording(records: object): Stage & { readonly written: string[] } {
+  const written: string[] = [];
+  const works: Promise<unknown>[] = [];
+  const queue = {
+    sendBatch: async (messages: readonly { readonly body: string }[]) =>
+      void written.push(...messages.map(({ body }) => `queue ${body}`)),
+  };
+  const stage = createStage({
+    config: { ...OPEN, records },
+    isLocal: true,
+    env: { DECISIONS: queue },
+    ports: { platform: { waitUntil: (work) => void works.push(work) } },
+    fetch: () => Promise.reject(new Error("no network")),
+    records: { hash: sha256, writeLine: (line) => written.push(line) },
+  });
+  return {
+    ...stage,
+    written,
+    async ask(request = { host: "localhost" }, info) {
+      const reply = await stage.ask(request, info);
+      await Promise.all(works);
+      return reply;
+    },
+  };
+}
+
+describe("records on the edge", () => {
+  test.for([
+    ["to the console where no place is named", {}, /^\{"action":"deny_tool"/],
+    ["to a queue", { queue: "DECISIONS" }, /^queue \{"action":"deny_tool"/],
+  ] as const)("go %s", async ([, records, line]) => {
+    const { ask, written } = createRecording(records);
+    expect((await ask()).status).toBe(200);
+    expect(written).toEqual([expect.stringMatching(line)]);
+  });
+
+  test.for([
+    [
+      { sqlite: {} },
+      'records.sqlite: this runtime has no such place for records: leave it out and use one of "console"',
+    ],
+    [{ file: { path: "x" }, console: true }, "records.file: this runtime has no such place for records"],
+    [{ queue: "NOBODY" }, 'records.queue: there is no queue binding "NOBODY"'],
+  ] as const)("%j is refused, and says: %s", async ([records, said]) => {
+    const { ask } = createRecording(records);
+    const reply = await ask();
+    const { error } = (await reply.json()) as { readonly error: { readonly message: string } };
+    expect([reply.status, error.message]).toEqual([500, expect.stringContaining(said)]);
+  });
+
+  test("that cannot be written show in /readyz, and nothing else changes", async () => {
+    const { ask, lines } = createRecording({ http: { url: "https://collector.example" } });
+    expect((await ask()).status).toBe(200);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: "error", message: "records cannot be written", error: "no network" }),
+    );
+    const reply = await ask({ host: "localhost", path: "/readyz" });
+    expect(await reply.json()).toMatchObject({
+      status: "degraded",
+      records: { sinks: [{ name: "http", waiting: 1 }] },
+    });
+  });
+
+  test.for([
+    ["/v1/records", "they go to console"],
+    ["/v1/records/1", "they go to console"],
+    ["/v1/events", "they go to console"],
+    ["/metrics", "no counters"],
+  ] as const)("%s says where to look", async ([path, said]) => {
+    const reply = await createRecording({}).ask({ host: "localhost", path });
+    expect([reply.status, await reply.text()]).toEqual([404, expect.stringContaining(said)]);
   });
 });
 

@@ -73,9 +73,51 @@ describe("a mask", () => {
     ],
     ['arguments["api key"]', { arguments: { "api key": { a: 1 } } }, { arguments: { "api key": "[masked]" } }],
     ["a[1]", { a: [1, 2] }, { a: [1, "[masked]"] }],
+    ["**.secret", { secret: 1, a: [{ b: { secret: 2 } }] }, { secret: "[masked]", a: [{ b: { secret: "[masked]" } }] }],
+    ["a.**.secret", { secret: 1, a: { secret: 2 } }, { secret: 1, a: { secret: "[masked]" } }],
+    ["a.**", { secret: 1, a: { b: 2 } }, { secret: 1, a: "[masked]" }],
     ["*.secret", { a: { secret: 1 }, b: 2 }, { a: { secret: "[masked]" }, b: 2 }],
   ])("%s", (path, value, masked) => {
     expect(maskValue(value, [parseMaskPath(path)])).toEqual(masked);
+  });
+
+  const SECRET = "hunter2";
+  const inner = JSON.stringify({ password: SECRET, path: "/" });
+  const clean = JSON.stringify({ password: "[masked]", path: "/" });
+
+  test.each<readonly [name: string, text: string, shown: string]>([
+    ["an object", inner, clean],
+    ["an object with space and a byte order mark before it", `\uFEFF \n${inner}`, clean],
+    ["an array", `[1,${inner}]`, `[1,${inner}]`],
+    ["a string of an object", JSON.stringify(inner), JSON.stringify(clean)],
+    ["two members of one name", `{"password":"${SECRET}","password":1}`, '{"password":"[masked]"}'],
+    ["a name in escapes", `{"pass\\u0077ord":"${SECRET}"}`, '{"password":"[masked]"}'],
+    ["an object that is cut off", inner.slice(0, -3), "[masked]"],
+    ["two objects", `${inner}\n${inner}`, "[masked]"],
+    ["Python's", `{'password': '${SECRET}'}`, "[masked]"],
+    ["a string of one that is cut off", JSON.stringify(inner.slice(0, -3)), JSON.stringify("[masked]")],
+    ["no JSON", "[INFO] listening", "[INFO] listening"],
+    ["words", "the password is not here", "the password is not here"],
+  ])("reaches into a string that is %s", (name, text, shown) => {
+    const value = { messages: [{ function: { arguments: text } }] };
+    const paths = [parseMaskPath("messages[*].function.arguments.password")];
+    expect(maskValue(value, paths)).toEqual({ messages: [{ function: { arguments: shown } }] });
+    const anywhere = maskValue(value, [parseMaskPath("**.password")]);
+    const shownAnywhere = name === "an array" ? text.replace(SECRET, "[masked]") : shown;
+    expect(anywhere).toEqual({ messages: [{ function: { arguments: shownAnywhere } }] });
+  });
+
+  test("reaches into strings in strings, and masks what is too deep or too long to look into", () => {
+    let text = inner;
+    for (let level = 0; level < 3; level += 1) text = JSON.stringify({ a: text });
+    const paths = [parseMaskPath("**.password")];
+    expect(maskValue(text, paths)).toBe(text.replace(SECRET, "[masked]"));
+    for (let level = 0; level < 3; level += 1) text = JSON.stringify({ a: text });
+    expect(maskValue(text, paths)).not.toContain(SECRET);
+    expect(maskValue(`{"a":"${"x".repeat(1_048_576)}","password":"${SECRET}"}`, paths)).toBe("[masked]");
+    const deep = `${"[".repeat(100_000)}"${SECRET}"${"]".repeat(100_000)}`;
+    expect(maskValue({ password: deep }, paths)).toEqual({ password: "[masked]" });
+    expect(maskValue(`{"password":${deep}}`, paths)).not.toContain(SECRET);
   });
 
   test.each(["", ".", "a.", ".a", "a..b", "a[", "a[x]", 'a["]', "a b"])("%j is no path", (text) => {
@@ -137,6 +179,104 @@ describe("a record", () => {
           ],
         },
       ],
+    });
+  });
+
+  describe("of masked payloads never has a masked value, wherever it stands", () => {
+    const secret = 'hun"ter\\2/ä';
+    const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+    const base = { meta: { SessionKey: "s1" }, tool: "login", arguments: { password: secret } };
+    const record = { hook: "gate", source: "in-process", point: "before_tool", outcome: "continue" } as const;
+    const messages = [{ role: "tool", content: JSON.stringify({ password: secret }) }];
+
+    test.each<readonly [name: string, changes: Parameters<typeof decision>[0], masks: readonly string[]]>([
+      ["in the reason", { reason: `no: ${secret}` }, ["arguments.password"]],
+      ["in the reason, as JSON", { reason: `no: ${JSON.stringify(base)}` }, ["arguments.password"]],
+      ["in the reason, as a URL", { reason: `no: /?p=${encodeURIComponent(secret)}` }, ["arguments.password"]],
+      [
+        "in an error and in what an audit would",
+        { records: [{ ...record, ms: 1, attempt: 1, error: secret, would: secret }] },
+        ["arguments.password"],
+      ],
+      [
+        "elsewhere in the payload",
+        { input: { ...base, note: `it is ${secret}`, [secret]: 1 } },
+        ["arguments.password"],
+      ],
+      ["in meta", { input: { ...base, meta: { SessionKey: secret } } }, ["arguments.password"]],
+      ["as the tool", { input: { ...base, tool: secret } }, ["tool"]],
+      [
+        "in a change of it",
+        { changes: [{ index: 0, before: { arguments: { password: 1 } }, after: base }] },
+        ["arguments.password"],
+      ],
+      [
+        "in a change that copies it",
+        { changes: [{ index: 0, before: base, after: { ...base, copy: secret } }] },
+        ["arguments.password"],
+      ],
+      [
+        "in a change of JSON text",
+        { input: { messages }, changes: [{ index: 0, before: { messages: [] }, after: { messages } }] },
+        ["messages[*].content.password"],
+      ],
+      [
+        "in a change that adds at an index",
+        { input: {}, changes: [{ index: 0, before: { messages: [] }, after: { messages } }] },
+        ["messages[0].content.password"],
+      ],
+      [
+        "as a key in a change inside of it",
+        { input: {}, changes: [{ index: 0, before: { users: {} }, after: { users: { [secret]: 1 } } }] },
+        ["users"],
+      ],
+      [
+        "in a change too long to be kept",
+        {
+          input: { tool: 1 },
+          changes: [{ index: 0, before: { users: {} }, after: { users: { [secret]: 1 }, note: "x".repeat(5000) } }],
+        },
+        ["users", "tool"],
+      ],
+      [
+        "among so many that not all are looked for",
+        {
+          input: { users: [...Array.from({ length: 600 }, (_, index) => `user ${index}`), secret] },
+          reason: secret,
+        },
+        ["users"],
+      ],
+    ])("%s", async (_name, changes, masks) => {
+      const sink = memorySink();
+      const recorder = new Recorder({
+        sinks: [sink],
+        hash: sha256,
+        payload: "masked",
+        masks: masks.map(parseMaskPath),
+      });
+      recorder.toObserver()(decision({ input: base, ...changes }));
+      await recorder.close();
+      const text = sink.sealed[0]?.text ?? "";
+      expect(text).toContain("[masked]");
+      for (const form of forms) {
+        expect(text).not.toContain(form);
+        expect(text).not.toContain(JSON.stringify(form).slice(1, -1));
+      }
+    });
+
+    test("nor its hash: the payload's is that of what is shown", async () => {
+      const text = await recordOf({ payload: "masked", masks: [parseMaskPath("arguments.password")] });
+      const { input: shown, input_sha256: hash } = JSON.parse(text) as { input: unknown; input_sha256: string };
+      expect(hash).toBe(sha256(toCanonicalJson(shown)));
+      expect(text).not.toContain(sha256(toCanonicalJson(input)));
+    });
+
+    test("but says that it was changed", async () => {
+      const text = await recordOf({ payload: "masked", masks: [parseMaskPath("arguments")] });
+      expect(JSON.parse(text)).toMatchObject({
+        input: { arguments: "[masked]" },
+        hooks: [{ changes: [{ op: "replace", path: "/arguments", value: "[masked]" }] }],
+      });
     });
   });
 
