@@ -5,7 +5,7 @@ import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import type { HookTracer } from "../picoclaw/index.ts";
-import type { KeptRecords, RecorderStatus, Recording, RecordStore } from "../records/index.ts";
+import type { KeptRecords, RecorderStatus, StoredRecording } from "../records/index.ts";
 import type { JwksFetch } from "../signing/jwks-fetch.ts";
 
 /** Where the command line writes to. */
@@ -58,10 +58,7 @@ export interface RecordsPlace {
 /** How a runtime records decisions. */
 export interface RecordsPort {
   /** Records decisions as a config says; undefined when it says not to. */
-  record(
-    config: RecordsConfig | undefined,
-    options: RecordsPlace & { readonly log: Log },
-  ): (Recording & { readonly store: RecordStore | undefined }) | undefined;
+  record(config: RecordsConfig | undefined, options: RecordsPlace & { readonly log: Log }): StoredRecording | undefined;
   /** Opens what is kept; undefined when there is nothing. */
   read(config: RecordsConfig | undefined, place: RecordsPlace): KeptRecords | undefined;
 }

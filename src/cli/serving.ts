@@ -1,12 +1,5 @@
 import { isSameJson } from "../chain/index.ts";
-import {
-  type Config,
-  type GatewayConfig,
-  listHookFiles,
-  PortPool,
-  type StartedHook,
-  type StartedHost,
-} from "../config/index.ts";
+import { type Config, listHookFiles, PortPool, type StartedHook, type StartedHost } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import {
   createGatewayFromConfig,
@@ -78,7 +71,7 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
     await watching.close();
   }
   try {
-    const first = await startHooks(loaded, { host, log, pool, onDecision: watching.toObserver(1) });
+    const first = await startHooks(loaded, { host, log, pool, onDecision: watching.toObserver(loaded.config, 1) });
     hooks = new ReloadableHost(first.host);
     const { config } = loaded;
     const hostname = address.hostname ?? config.gateway.host;
@@ -109,6 +102,15 @@ interface GenerationsOptions extends OpenServingOptions {
   readonly watching: Watching;
 }
 
+/** What answers, made of one configuration. */
+interface Generation {
+  readonly gateway: RetirableGateway;
+  readonly made: StartedHost;
+  /** Aborted when others may watch decisions than may now. */
+  readonly streams: AbortController;
+  readonly loaded: LoadedConfig;
+}
+
 /** The configurations of a serving gateway, one after the other. */
 class Generations {
   readonly reloader: ReloadPort;
@@ -118,6 +120,7 @@ class Generations {
   #gateway: ReloadableGateway | undefined;
   #made: StartedHost;
   #loaded: LoadedConfig;
+  #streams = new AbortController();
   #lastText: string | undefined;
   #files: WatchedFiles | undefined;
 
@@ -130,7 +133,9 @@ class Generations {
   }
 
   async open(): Promise<Gateway> {
-    this.#gateway = createReloadableGateway(await this.#build(this.#made, this.#options.loaded.config.gateway));
+    this.#gateway = createReloadableGateway(
+      await this.#build(this.#made, { config: this.#loaded.config, streams: this.#streams }),
+    );
     return this.#gateway;
   }
 
@@ -171,7 +176,7 @@ class Generations {
   }
 
   async #apply(generation: number): Promise<ReloadChange> {
-    const { host, log, loaded, pool, hooks, watching } = this.#options;
+    const { host, log, loaded, pool, watching } = this.#options;
     this.#lastText = await readFile(loaded.file, host);
     const next = await loadConfig(loaded.file, host);
     // Whatever stands in the way, mending it is a change too.
@@ -179,33 +184,48 @@ class Generations {
     this.#assertReloadable(next.config);
     const before = this.#made;
     const previous = { previous: before.manager, previousHost: before.host };
-    const onDecision = watching.toObserver(generation);
+    const onDecision = watching.toObserver(next.config, generation);
     const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision });
+    let change: ReloadChange;
     try {
       assertReadable(before, made);
-      const gateway = await this.#build(made, next.config.gateway);
-      const change = toChange(before, made);
-      // From here to the end nothing waits: a call meets the old configuration or the new one.
-      const lost = adoptSessions(before, made);
-      this.#gateway?.swap(gateway);
-      const retired = hooks.swap(made.host);
-      void retired.then(() => log.info("the hooks of before are ended", { generation: generation - 1 }));
-      this.#made = made;
-      this.#loaded = next;
-      this.#files?.set(this.#filesOf(next));
-      return { ...change, warnings: [...change.warnings, ...lost] };
+      // Who watches decisions may be one who must not any more.
+      const isSameAuth = isSameJson(next.config.gateway.auth, this.#loaded.config.gateway.auth);
+      const streams = isSameAuth ? this.#streams : new AbortController();
+      const gateway = await this.#build(made, { config: next.config, streams });
+      change = toChange(before, made);
+      this.#swap({ gateway, made, streams, loaded: next });
     } catch (error) {
       await made.host.close();
       throw error;
     }
+    const lost = [...adoptSessions(before, made), ...(await watching.follow(next.config))];
+    return { ...change, warnings: [...change.warnings, ...lost] };
   }
 
-  async #build({ manager, started, yaml }: StartedHost, config: GatewayConfig): Promise<RetirableGateway> {
+  /** Nothing here waits: a call meets the old configuration or the new one. */
+  #swap({ gateway, made, streams, loaded }: Generation): void {
+    const { log, hooks } = this.#options;
+    const { generation } = hooks;
+    this.#gateway?.swap(gateway);
+    void hooks.swap(made.host).then(() => log.info("the hooks of before are ended", { generation }));
+    if (streams !== this.#streams) this.#streams.abort();
+    this.#streams = streams;
+    this.#made = made;
+    this.#loaded = loaded;
+    this.#files?.set(this.#filesOf(loaded));
+  }
+
+  async #build(
+    { manager, started, yaml }: StartedHost,
+    { config, streams }: { readonly config: Config; readonly streams: AbortController },
+  ): Promise<RetirableGateway> {
     const { host, log, hooks, hostname, watching } = this.#options;
     assertRequired(started);
     const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
-    const gateway = await createGatewayFromConfig(config, {
-      ...watching.pages,
+    const gateway = await createGatewayFromConfig(config.gateway, {
+      ...watching.toPages(config),
+      streamsEnd: streams.signal,
       host: hooks,
       lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
@@ -233,7 +253,7 @@ class Generations {
   }
 
   /** What is made once and for all cannot become another while the gateway runs. */
-  #assertReloadable({ gateway: { host, port }, records, metrics }: Config): void {
+  #assertReloadable({ gateway: { host, port }, metrics }: Config): void {
     const { address, loaded } = this.#options;
     const { gateway: first, ...own } = loaded.config;
     const lines: string[] = [];
@@ -243,7 +263,6 @@ class Generations {
     if (address.port === undefined && port !== first.port) {
       lines.push(`gateway.port: another port needs a restart; the config it was started with says ${first.port}`);
     }
-    if (!isSameJson(records, own.records)) lines.push("records: another way of recording needs a restart");
     if (!isSameJson(metrics, own.metrics)) lines.push("metrics: to switch metrics on or off needs a restart");
     if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
   }

@@ -31,7 +31,7 @@ export {
   type Scope,
   type TokenConfig,
 } from "./gateway-schema.ts";
-export type { MetricsConfig, RecordPlace, RecordsConfig } from "./records-schema.ts";
+export { keepsDatabase, type MetricsConfig, type RecordPlace, type RecordsConfig } from "./records-schema.ts";
 export {
   type AlgorithmName,
   type HttpConfig,

@@ -173,12 +173,14 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, lifecycle, methods, now, log, reload, recording, records, metrics, absent } = options;
+  const { host, hooks, lifecycle, methods, now, log, reload, recording, records, metrics, absent, streamsEnd } =
+    options;
   return createGateway({
     recording,
     records,
     metrics,
     absent,
+    streamsEnd,
     host,
     hooks,
     lifecycle,
