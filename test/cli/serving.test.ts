@@ -74,6 +74,19 @@ const recording = (reason: string, records: object): object => ({
 const yamlSaying = (action: "skip" | "stop"): string =>
   `pre_tool_execution:\n  - command: 'echo ''{"action":"${action}"}'''\n`;
 
+const withTokens = (...names: readonly string[]): object => ({
+  hooks: {},
+  gateway: {
+    auth: {
+      tokens: [
+        { name: "boss", sha256: sha256("boss"), scopes: ["admin"] },
+        ...names.map((name) => ({ name, sha256: sha256(name), scopes: ["observe"] })),
+      ],
+    },
+  },
+  records: {},
+});
+
 describe("a reload", { timeout: 60_000 }, () => {
   test("gives every record the generation that decided", async () => {
     const records = { sqlite: { path: "r.db" } };
@@ -156,18 +169,6 @@ describe("a reload", { timeout: 60_000 }, () => {
   });
 
   test("ends the streams of those who may not watch any more, and only then", async () => {
-    const withTokens = (...names: readonly string[]): object => ({
-      hooks: {},
-      gateway: {
-        auth: {
-          tokens: [
-            { name: "boss", sha256: sha256("boss"), scopes: ["admin"] },
-            ...names.map((name) => ({ name, sha256: sha256(name), scopes: ["observe"] })),
-          ],
-        },
-      },
-      records: {},
-    });
     await serve(withTokens("spy"));
     const tailing = start(["tail", "--url", url, "--token-env", "T"], { cwd: dir, env: { T: "spy" } });
     await tailing.seenError("connected to");

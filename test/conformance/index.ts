@@ -46,6 +46,7 @@ import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
 import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
+import { reloadCases, reloaderCases } from "./reload.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
@@ -64,6 +65,8 @@ export const cases: readonly Case[] = [
   ...errorsCases,
   ...orderCases,
   ...mountCases,
+  ...reloadCases,
+  ...reloaderCases,
   ...pointCases,
   ...chainCases,
   ...attemptsCases,
