@@ -19,10 +19,14 @@ export type HookgateErrorCode =
   | "ERR_INTERNAL"
   | "ERR_UNAUTHORIZED"
   | "ERR_FORBIDDEN"
+  | "ERR_NOT_FOUND"
+  | "ERR_CONFLICT"
+  | "ERR_GONE"
   | "ERR_BODY_TOO_LARGE"
   | "ERR_UNSUPPORTED_MEDIA_TYPE"
   | "ERR_RATE_LIMITED"
   | "ERR_OVERLOADED"
+  | "ERR_STORE_UNAVAILABLE"
   | "ERR_ABORTED"
   | "ERR_CLOSED"
   | "ERR_CONFIG"
@@ -39,10 +43,14 @@ const WIRE: Readonly<Record<HookgateErrorCode, WireForm>> = {
   ERR_INTERNAL: { rpc: -32603, status: 500 },
   ERR_UNAUTHORIZED: { rpc: -32001, status: 401 },
   ERR_FORBIDDEN: { rpc: -32001, status: 403 },
+  ERR_NOT_FOUND: { rpc: -32003, status: 404 },
+  ERR_CONFLICT: { rpc: -32003, status: 409 },
+  ERR_GONE: { rpc: -32003, status: 410 },
   ERR_BODY_TOO_LARGE: { rpc: -32600, status: 413 },
   ERR_UNSUPPORTED_MEDIA_TYPE: { rpc: -32600, status: 415 },
   ERR_RATE_LIMITED: { rpc: -32002, status: 429 },
   ERR_OVERLOADED: { rpc: -32002, status: 503 },
+  ERR_STORE_UNAVAILABLE: { rpc: -32002, status: 503 },
   ERR_ABORTED: { rpc: -32603, status: 499 },
   ERR_CLOSED: { rpc: -32603, status: 503 },
   ERR_CONFIG: { rpc: -32603, status: 500 },
@@ -119,7 +127,8 @@ export type NoVerdictKind =
   | "unencodable"
   | "hook_error"
   | "not_running"
-  | "exited";
+  | "exited"
+  | "store_unavailable";
 
 /** A hook call that ended without a verdict, as a transport or a codec raises it. */
 export class HookCallError extends HookgateError {

@@ -34,6 +34,7 @@ const CAUSES: Readonly<Record<NoVerdictKind, FailureCause>> = {
   overloaded: "unreachable",
   unsupported_runtime: "unreachable",
   not_running: "unreachable",
+  store_unavailable: "unreachable",
 };
 
 /** Every kind of no-verdict. */

@@ -40,6 +40,8 @@ const RUNTIME_NAMES: ReadonlyMap<string, string> = new Map([
   ["subturn_end", "agent.subturn.end"],
   ["subturn_result_delivered", "agent.subturn.result_delivered"],
   ["subturn_orphan", "agent.subturn.orphan"],
+  ["approval_requested", "agent.approval.requested"],
+  ["approval_decided", "agent.approval.decided"],
   ["error", "agent.error"],
 ]);
 

@@ -28,6 +28,8 @@ const KINDS: Readonly<Record<string, string>> = {
   subturn_end: "agent.subturn.end",
   subturn_result_delivered: "agent.subturn.result_delivered",
   subturn_orphan: "agent.subturn.orphan",
+  approval_requested: "agent.approval.requested",
+  approval_decided: "agent.approval.decided",
   error: "agent.error",
 };
 

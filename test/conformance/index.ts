@@ -1,4 +1,5 @@
 import { abortCases } from "./abort.cases.ts";
+import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
@@ -73,6 +74,7 @@ export const cases: readonly Case[] = [
   ...respondCases,
   ...replyCases,
   ...approvalCases,
+  ...approvalMemoryCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,

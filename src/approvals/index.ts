@@ -1,0 +1,53 @@
+export {
+  type Approval,
+  APPROVAL_SCOPES,
+  APPROVAL_STATUSES,
+  type ApprovalEnding,
+  type ApprovalRisk,
+  approvalSchema,
+  type ApprovalScope,
+  type ApprovalStatus,
+  type ApprovalVote,
+  HOUR_SCOPE_MS,
+  isLapsed,
+  isOpen,
+  type Requester,
+  SESSION_SCOPE_MS,
+} from "./approval.ts";
+export { type BoundCall, toCallHash } from "./call-hash.ts";
+export { ChangeHub } from "./change-hub.ts";
+export {
+  ApprovalManager,
+  type ApprovalManagerOptions,
+  type ApprovalNews,
+  type Asked,
+  type StartTimer,
+  type WaitOptions,
+} from "./manager.ts";
+export { createMemoryApprovalStore, type MemoryApprovalStoreOptions } from "./memory-store.ts";
+export { type ApprovalQuestion, MAX_ARGUMENTS_CHARS } from "./question.ts";
+export { ApprovalError, type ApprovalRefusal } from "./refusal.ts";
+export {
+  cancelApproval,
+  type CancelInput,
+  consumeApproval,
+  decideApproval,
+  type DecisionInput,
+  expireApproval,
+  type UseInput,
+} from "./state.ts";
+export {
+  type ApprovalChange,
+  type ApprovalIndex,
+  type ApprovalListOptions,
+  type ApprovalPage,
+  type ApprovalStore,
+  assertListLimit,
+  type ChangedOptions,
+  type Creation,
+  MAX_LISTED,
+  type OnApprovalChange,
+  readApproval,
+  storeUnavailable,
+  toApprovalIndex,
+} from "./store.ts";

@@ -1,0 +1,237 @@
+import { HookgateError } from "../errors.ts";
+import { type Log, silentLog } from "../log.ts";
+import type { MaskPath } from "../records/mask.ts";
+import { type CryptoPort, webCrypto } from "../signing/crypto.ts";
+import { createUuidV7 } from "../signing/uuid.ts";
+import { type Approval, isLapsed } from "./approval.ts";
+import { toCallHash } from "./call-hash.ts";
+import { type ApprovalQuestion, asksTheSame, toApproval } from "./question.ts";
+import { ApprovalError } from "./refusal.ts";
+import {
+  cancelApproval,
+  type CancelInput,
+  consumeApproval,
+  decideApproval,
+  type DecisionInput,
+  expireApproval,
+} from "./state.ts";
+import type { ApprovalListOptions, ApprovalPage, ApprovalStore, OnApprovalChange } from "./store.ts";
+
+/** What an approval came to be: asked for, or not pending any more. */
+export type ApprovalNews = "requested" | "decided";
+
+/** Starts a timer. @returns stops it */
+export type StartTimer = (run: () => void, delayMs: number) => () => void;
+
+/** Options of {@link ApprovalManager}. */
+export interface ApprovalManagerOptions {
+  readonly store: ApprovalStore;
+  /** What of arguments is not shown to people; paths begin with `arguments`. @default nothing is left out */
+  readonly masks?: readonly MaskPath[] | undefined;
+  /** Told of each approval that this process has made or settled. It must not throw. @default nobody */
+  readonly onNews?: ((news: ApprovalNews, approval: Approval) => void) | undefined;
+  /** Hashes calls. @default WebCrypto */
+  readonly crypto?: Pick<CryptoPort, "digest"> | undefined;
+  /** Milliseconds since the epoch. @default Date.now */
+  readonly now?: (() => number) | undefined;
+  /** @default the platform's timers */
+  readonly startTimer?: StartTimer | undefined;
+  /** @default a log that keeps nothing */
+  readonly log?: Log | undefined;
+}
+
+/** Options of {@link ApprovalManager.wait}. */
+export interface WaitOptions {
+  /** How long to wait at most, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Ends the wait. @default nothing does */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What {@link ApprovalManager.ask} came to. */
+export interface Asked {
+  readonly approval: Approval;
+  /** Whether people are asked anew; otherwise the approval is one that was open for the same call. */
+  readonly isNew: boolean;
+}
+
+/** Each of them means that another process or call has changed the approval meanwhile; the states come to an end. */
+const MAX_ATTEMPTS = 256;
+const MAX_SWEPT = 200;
+
+const platformTimer: StartTimer = (run, delayMs) => {
+  const timer = setTimeout(run, delayMs);
+  return () => clearTimeout(timer);
+};
+
+/**
+ * Asks people whether calls may run, and keeps what they decide: the rules on top of an {@link ApprovalStore}. Any number
+ * of managers, in any number of processes, may work on one store.
+ *
+ * Its methods reject with `ERR_STORE_UNAVAILABLE` when the store cannot tell, and then nothing is approved.
+ */
+export class ApprovalManager {
+  readonly store: ApprovalStore;
+  readonly #masks: readonly MaskPath[];
+  readonly #onNews: ApprovalManagerOptions["onNews"];
+  readonly #crypto: Pick<CryptoPort, "digest">;
+  readonly #now: () => number;
+  readonly #startTimer: StartTimer;
+  readonly #log: Log;
+
+  constructor(options: ApprovalManagerOptions) {
+    const { store, masks = [], onNews, crypto: port = webCrypto, now = Date.now, startTimer = platformTimer } = options;
+    this.store = store;
+    this.#masks = masks;
+    this.#onNews = onNews;
+    this.#crypto = port;
+    this.#now = now;
+    this.#startTimer = startTimer;
+    this.#log = options.log ?? silentLog;
+  }
+
+  /**
+   * Asks people about a call, unless an approval is open for it: one that they are asked already, or that they have given
+   * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew.
+   * @throws {HookgateError} `ERR_BODY_TOO_LARGE` when the arguments are too long to be shown whole
+   */
+  async ask(question: ApprovalQuestion): Promise<Asked> {
+    const call = await toCallHash(question, this.#crypto);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const nowMs = this.#now();
+      const approval = toApproval(question, { id: createUuidV7(nowMs), call, nowMs, masks: this.#masks });
+      const creation = await this.store.create(approval);
+      if (creation.isNew) {
+        this.#tell("requested", approval);
+        return { approval, isNew: true };
+      }
+      const { open } = creation;
+      if (isLapsed(open, nowMs)) await this.#settle(open, expireApproval(open, nowMs));
+      else if (open.status === "approved" || asksTheSame(open, question)) return { approval: open, isNew: false };
+      else await this.#settle(open, cancelApproval(open, { nowMs, reason: "what is asked has changed" }));
+    }
+    throw contended();
+  }
+
+  /**
+   * The approval with an id. One whose time is over is settled as expired first.
+   * @throws {ApprovalError} when there is none
+   */
+  async get(id: string): Promise<Approval> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const approval = await this.store.get(id);
+      if (approval === undefined) throw new ApprovalError("not_found", "there is no approval of this id");
+      const settled = expireApproval(approval, this.#now());
+      if (settled === approval || (await this.#settle(approval, settled))) return settled;
+    }
+    throw contended();
+  }
+
+  /** Lists approvals, the newest first. Those whose time is over are settled first. */
+  async list(options: ApprovalListOptions): Promise<ApprovalPage> {
+    await this.sweep();
+    return this.store.list(options);
+  }
+
+  /**
+   * Takes a person's decision.
+   * @throws {ApprovalError} when there is no such approval, it cannot be decided any more, was decided by this person
+   *   before, is not theirs to decide, or is bound to another call
+   */
+  decide(id: string, input: Omit<DecisionInput, "nowMs">): Promise<Approval> {
+    return this.#change(id, (approval, nowMs) => decideApproval(approval, { ...input, nowMs }));
+  }
+
+  /**
+   * Uses what people have approved for a call: the approval, which is consumed unless it holds longer.
+   * @param call - The hash of the call that is about to run.
+   * @returns undefined when nothing is approved for it; then it must not run
+   */
+  async use(call: string): Promise<Approval | undefined> {
+    const open = await this.store.findOpen(call);
+    if (open === undefined || open.status !== "approved") return undefined;
+    try {
+      return await this.#change(open.id, (approval, nowMs) => consumeApproval(approval, { call, nowMs }));
+    } catch (error) {
+      // Another call has used it, its time is over, or it was taken back.
+      if (error instanceof ApprovalError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Takes an approval back: a question that is not to be answered any more, or what was approved and was not used up.
+   * @throws {ApprovalError} when there is no such approval or it is settled
+   */
+  cancel(id: string, input: Omit<CancelInput, "nowMs"> = {}): Promise<Approval> {
+    return this.#change(id, (approval, nowMs) => cancelApproval(approval, { ...input, nowMs }));
+  }
+
+  /**
+   * Waits until an approval is not pending any more. It takes one timer, however long.
+   * @returns the approval as it is then; still pending when the time was up or the signal aborted
+   * @throws {ApprovalError} when there is none
+   */
+  async wait(id: string, { timeoutMs, signal }: WaitOptions): Promise<Approval> {
+    const endsAtMs = this.#now() + timeoutMs;
+    for (;;) {
+      const approval = await this.get(id);
+      const leftMs = Math.min(endsAtMs, Date.parse(approval.expires)) - this.#now();
+      if (approval.status !== "pending" || signal?.aborted === true || this.#now() >= endsAtMs) return approval;
+      await this.#pause(approval, leftMs, signal);
+    }
+  }
+
+  /** Settles approvals whose time is over, some hundred at once. @returns how many */
+  async sweep(): Promise<number> {
+    const nowMs = this.#now();
+    const due = await this.store.due(nowMs, MAX_SWEPT);
+    const settled = await Promise.all(due.map((approval) => this.#settle(approval, expireApproval(approval, nowMs))));
+    return settled.filter(Boolean).length;
+  }
+
+  /** Calls `listener` after each change by any process. @returns lets go of it */
+  subscribe(listener: OnApprovalChange): Promise<() => void> {
+    return this.store.subscribe(listener);
+  }
+
+  async #change(id: string, transition: (approval: Approval, nowMs: number) => Approval): Promise<Approval> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const approval = await this.get(id);
+      const next = transition(approval, this.#now());
+      if (next === approval || (await this.#settle(approval, next))) return next;
+    }
+    throw contended();
+  }
+
+  async #settle(approval: Approval, next: Approval): Promise<boolean> {
+    if (!(await this.store.replace(next))) return false;
+    if (approval.status === "pending" && next.status !== "pending") this.#tell("decided", next);
+    return true;
+  }
+
+  async #pause({ id, version }: Approval, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const controller = new AbortController();
+    const end = (): void => controller.abort();
+    const stop = this.#startTimer(end, Math.max(0, delayMs));
+    signal?.addEventListener("abort", end);
+    try {
+      await this.store.changed(id, { version, signal: controller.signal });
+    } finally {
+      stop();
+      signal?.removeEventListener("abort", end);
+      // A store that woke early lets go of what it holds for the wait.
+      end();
+    }
+  }
+
+  #tell(news: ApprovalNews, approval: Approval): void {
+    const { id, tool, status } = approval;
+    this.#log.info(news === "requested" ? "approval requested" : "approval decided", { approval: id, tool, status });
+    this.#onNews?.(news, approval);
+  }
+}
+
+function contended(): HookgateError {
+  return new HookgateError("ERR_CONFLICT", "the approval was changed by others each time: try again");
+}

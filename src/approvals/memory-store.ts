@@ -1,0 +1,147 @@
+import { HookgateError } from "../errors.ts";
+import { createMemoryReplayStore } from "../signing/replay.ts";
+import type { Approval } from "./approval.ts";
+import { ChangeHub } from "./change-hub.ts";
+import {
+  type ApprovalIndex,
+  type ApprovalStore,
+  assertListLimit,
+  readApproval,
+  storeUnavailable,
+  toApprovalIndex,
+} from "./store.ts";
+
+/** Options of {@link createMemoryApprovalStore}. */
+export interface MemoryApprovalStoreOptions {
+  /** Milliseconds since the epoch, for single-use keys. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+const MAX_PRUNED = 1000;
+
+/**
+ * Makes a store of approvals in memory: exact within one process, and gone with it. For tests, and for a gateway whose
+ * approvals need not outlive it.
+ */
+export function createMemoryApprovalStore({ now }: MemoryApprovalStoreOptions = {}): ApprovalStore {
+  return new MemoryApprovalStore(now);
+}
+
+class MemoryApprovalStore implements ApprovalStore {
+  readonly name = "memory";
+  readonly #kept = new Map<string, ApprovalIndex>();
+  /** The id of the approval that is open for a call. */
+  readonly #open = new Map<string, string>();
+  readonly #hub = new ChangeHub();
+  readonly #keys: ReturnType<typeof createMemoryReplayStore>;
+  #isClosed = false;
+
+  constructor(now: (() => number) | undefined) {
+    this.#keys = createMemoryReplayStore({ now });
+  }
+
+  async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
+    this.#assertOpen();
+    const entry = toApprovalIndex(approval);
+    const openId = this.#open.get(entry.call);
+    const open = openId === undefined ? undefined : this.#kept.get(openId);
+    if (entry.isOpen && open !== undefined) return { isNew: false, open: readApproval(open.body) };
+    if (this.#kept.has(entry.id)) throw new HookgateError("ERR_CONFLICT", `approval ${entry.id} is there already`);
+    this.#keep(entry);
+    return { isNew: true };
+  }
+
+  async get(id: string): Promise<Approval | undefined> {
+    this.#assertOpen();
+    return read(this.#kept.get(id));
+  }
+
+  async replace(next: Approval): Promise<boolean> {
+    this.#assertOpen();
+    if (this.#kept.get(next.id)?.version !== next.version - 1) return false;
+    this.#keep(toApprovalIndex(next));
+    return true;
+  }
+
+  async findOpen(call: string): Promise<Approval | undefined> {
+    this.#assertOpen();
+    return read(this.#kept.get(this.#open.get(call) ?? ""));
+  }
+
+  async list({
+    status,
+    maxApprovals,
+    cursor,
+  }: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
+    this.#assertOpen();
+    assertListLimit(maxApprovals);
+    const fitting = [...this.#kept.values()]
+      .filter(
+        (entry) => (status === undefined || entry.status === status) && (cursor === undefined || entry.id < cursor),
+      )
+      .toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    const page = fitting.slice(0, maxApprovals);
+    const last = page.at(-1);
+    const approvals = page.map(({ body }) => readApproval(body));
+    return fitting.length > maxApprovals && last !== undefined ? { approvals, next: last.id } : { approvals };
+  }
+
+  async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
+    this.#assertOpen();
+    return [...this.#open.values()]
+      .flatMap((id) => this.#kept.get(id) ?? [])
+      .filter(({ expiresAtMs }) => expiresAtMs <= nowMs)
+      .toSorted((a, b) => a.expiresAtMs - b.expiresAtMs)
+      .slice(0, maxApprovals)
+      .map(({ body }) => readApproval(body));
+  }
+
+  async prune(beforeMs: number): Promise<number> {
+    this.#assertOpen();
+    const old = [...this.#kept.values()].filter((entry) => !entry.isOpen && entry.changedAtMs < beforeMs);
+    const pruned = old.slice(0, MAX_PRUNED);
+    for (const { id } of pruned) this.#kept.delete(id);
+    return pruned.length;
+  }
+
+  async insert(key: string, expiresAtMs: number): Promise<boolean> {
+    this.#assertOpen();
+    return this.#keys.insert(key, expiresAtMs);
+  }
+
+  async changed(id: string, { version, signal }: Parameters<ApprovalStore["changed"]>[1]): Promise<void> {
+    this.#assertOpen();
+    if (this.#kept.get(id)?.version !== version) return;
+    await this.#hub.next(id, signal);
+  }
+
+  async subscribe(listener: Parameters<ApprovalStore["subscribe"]>[0]): Promise<() => void> {
+    this.#assertOpen();
+    return this.#hub.subscribe(listener);
+  }
+
+  async health(): Promise<void> {
+    this.#assertOpen();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#hub.close();
+  }
+
+  #keep(entry: ApprovalIndex): void {
+    const { id, version, status, call } = entry;
+    this.#kept.set(id, entry);
+    if (entry.isOpen) this.#open.set(call, id);
+    else if (this.#open.get(call) === id) this.#open.delete(call);
+    this.#hub.tell({ id, version, status });
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw storeUnavailable("it is closed");
+  }
+}
+
+function read(entry: ApprovalIndex | undefined): Approval | undefined {
+  return entry === undefined ? undefined : readApproval(entry.body);
+}

@@ -1,0 +1,145 @@
+import { HookgateError } from "../errors.ts";
+import type { ReplayStore } from "../signing/replay.ts";
+import { type Approval, approvalSchema, type ApprovalStatus, isOpen } from "./approval.ts";
+
+/** What came of {@link ApprovalStore.create}. */
+export type Creation =
+  | { readonly isNew: true }
+  /** The approval that is open for the same call. */
+  | { readonly isNew: false; readonly open: Approval };
+
+/** Which approvals are listed. */
+export interface ApprovalListOptions {
+  /** @default any */
+  readonly status?: ApprovalStatus | undefined;
+  /** The most on a page, 1 to {@link MAX_LISTED}. */
+  readonly maxApprovals: number;
+  /** The `next` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** The longest page of {@link ApprovalStore.list}. */
+export const MAX_LISTED = 500;
+
+/** Approvals, newest first. */
+export interface ApprovalPage {
+  readonly approvals: readonly Approval[];
+  /** Where the next page begins; absent on the last. */
+  readonly next?: string;
+}
+
+/** That an approval was made or changed. */
+export interface ApprovalChange {
+  readonly id: string;
+  readonly version: number;
+  readonly status: ApprovalStatus;
+}
+
+/** Told of each change; undefined when some may have been missed. It must not throw. */
+export type OnApprovalChange = (change: ApprovalChange | undefined) => void;
+
+/** Options of {@link ApprovalStore.changed}. */
+export interface ChangedOptions {
+  /** The version that is known. */
+  readonly version: number;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Where approvals are kept. A store knows no rules: it keeps what it is given under conditions that it checks in one atomic
+ * step, and wakes those who wait. Everything that goes in and out is JSON. What it holds outlives the process, but for a
+ * store in memory.
+ *
+ * Every method rejects with a {@link HookgateError} of code `ERR_STORE_UNAVAILABLE` when the store cannot be reached or
+ * cannot tell; a caller then takes nothing as approved. It is a {@link ReplayStore} too: `insert` makes keys single-use.
+ */
+export interface ApprovalStore extends ReplayStore {
+  /** What it is called in messages, such as `sqlite`. */
+  readonly name: string;
+  /**
+   * Keeps a new approval, unless one is open for the same `call`: there is never more than one.
+   * @throws {HookgateError} `ERR_CONFLICT` when the id is there
+   */
+  create(approval: Approval): Promise<Creation>;
+  get(id: string): Promise<Approval | undefined>;
+  /**
+   * Puts an approval in the place of the one whose version is one less.
+   * @returns false, and nothing is changed, when that is not the version there is, or there is none of this id
+   */
+  replace(next: Approval): Promise<boolean>;
+  /** The approval that is open for a call, whether or not its time is over. */
+  findOpen(call: string): Promise<Approval | undefined>;
+  /** Lists approvals by id, the newest first. One that changes meanwhile is on one page or on none, never on two. */
+  list(options: ApprovalListOptions): Promise<ApprovalPage>;
+  /** Open approvals whose time is over, at most `maxApprovals`, those that expired first before others. */
+  due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]>;
+  /** Deletes settled approvals that last changed before a time. @returns how many; at most 1000 in one step */
+  prune(beforeMs: number): Promise<number>;
+  /**
+   * Resolves when the approval has another version than the one that is known, also when it had before it was asked, and
+   * when the signal aborts. It may resolve early; it is asked again then. One wait holds no timer of its own.
+   */
+  changed(id: string, options: ChangedOptions): Promise<void>;
+  /** Calls `listener` after each change by any process. @returns lets go of it */
+  subscribe(listener: OnApprovalChange): Promise<() => void>;
+  /** Resolves when the store can be read and written. */
+  health(): Promise<void>;
+  /** Lets go of what it holds; waits end. */
+  close(): Promise<void>;
+}
+
+/** What a store looks approvals up by; everything else is one text. */
+export interface ApprovalIndex {
+  readonly id: string;
+  readonly version: number;
+  readonly status: ApprovalStatus;
+  readonly call: string;
+  /** Whether it counts for {@link ApprovalStore.create}, {@link ApprovalStore.findOpen} and {@link ApprovalStore.due}. */
+  readonly isOpen: boolean;
+  readonly expiresAtMs: number;
+  readonly changedAtMs: number;
+  /** The approval as JSON, for {@link readApproval}. */
+  readonly body: string;
+}
+
+/** What a store keeps of an approval. */
+export function toApprovalIndex(approval: Approval): ApprovalIndex {
+  const { id, version, status, call, expires, changed } = approval;
+  return {
+    id,
+    version,
+    status,
+    call,
+    isOpen: isOpen(approval),
+    expiresAtMs: Date.parse(expires),
+    changedAtMs: Date.parse(changed),
+    body: JSON.stringify(approval),
+  };
+}
+
+/**
+ * Reads an approval that a store kept.
+ * @throws {HookgateError} `ERR_STORE_UNAVAILABLE` when it is not one
+ */
+export function readApproval(body: string): Approval {
+  try {
+    return approvalSchema.parse(JSON.parse(body));
+  } catch (cause) {
+    throw storeUnavailable("it holds an approval that cannot be read", cause);
+  }
+}
+
+/** The error of a store that cannot be reached or cannot tell. What went wrong is in `cause`, for the log. */
+export function storeUnavailable(why: string, cause?: unknown): HookgateError {
+  return new HookgateError("ERR_STORE_UNAVAILABLE", `the approval store is not available: ${why}`, { cause });
+}
+
+/**
+ * Checks the bound of a page.
+ * @throws {RangeError} when it is not an integer from 1 to {@link MAX_LISTED}
+ */
+export function assertListLimit(maxApprovals: number): void {
+  if (Number.isInteger(maxApprovals) && maxApprovals >= 1 && maxApprovals <= MAX_LISTED) return;
+  throw new RangeError(`maxApprovals: expected an integer from 1 to ${MAX_LISTED}, got ${maxApprovals}`);
+}
