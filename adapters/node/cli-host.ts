@@ -7,7 +7,7 @@ import { isatty } from "node:tty";
 import { parseArgs } from "node:util";
 import type { CliHost, CliStream, StopSignal, WriteFileOptions } from "../../src/cli/index.ts";
 import { createGuardedFetch } from "./agent-fetch.ts";
-import { createHookFiles, createTrustStore } from "./hook-files.ts";
+import { createHookFiles, createTrustStore, readRegularFile } from "./hook-files.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
 import { findProgram, inspectFile, versionOf } from "./inspect.ts";
 import { createMetrics } from "./metrics.ts";
@@ -79,9 +79,10 @@ function toStream(stream: NodeJS.WriteStream & { readonly fd: number }): CliStre
   return { isTTY: isatty(stream.fd), write: (chunk) => void stream.write(chunk) };
 }
 
-async function readFileIfThere(path: string): Promise<string | undefined> {
+async function readFileIfThere(path: string, maxBytes?: number): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    if (maxBytes === undefined) return await readFile(path, "utf8");
+    return (await readRegularFile(path, maxBytes)).toString("utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

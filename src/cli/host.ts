@@ -147,8 +147,11 @@ export interface CliHost {
   now(): number;
   /** Splits a command line into tokens; it refuses nothing. */
   tokenize(args: readonly string[], options: Readonly<Record<string, ArgOption>>): readonly ArgToken[];
-  /** The text of a file; undefined when there is none. */
-  readFile(path: string): Promise<string | undefined>;
+  /**
+   * The text of a file; undefined when there is none.
+   * @param maxBytes refuses what is longer, and what is no regular file: such could be waited for without end
+   */
+  readFile(path: string, maxBytes?: number): Promise<string | undefined>;
   /** The directory a file is in, as an absolute path. */
   directoryOf(path: string): string;
   /**

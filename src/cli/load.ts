@@ -1,4 +1,4 @@
-import { type Config, parseConfig } from "../config/index.ts";
+import { type Config, MAX_CONFIG_CHARS, parseConfig } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
@@ -27,22 +27,40 @@ export async function loadConfig(named: string | undefined, host: CliHost): Prom
   const candidates = named === undefined ? [DEFAULT_FILE, ...(isOwnScript ? [EXAMPLE_FILE] : [])] : [named];
   for (const file of candidates) {
     const text = await readFile(file, host);
-    if (text === undefined) continue;
-    const builtins = createBuiltinRegistry();
-    const config = parseConfig(text, { env: host.env, builtins, file });
-    return { config, file, text, baseDir: host.directoryOf(file), builtins };
+    if (text !== undefined) return toLoaded(text, file, host);
   }
   const hint = named === undefined ? "; name one with --config FILE" : "";
   throw new HookgateError("ERR_CONFIG", `there is no config file ${candidates.join(" or ")}${hint}`);
 }
 
 /**
+ * Reads a config that was read before.
+ * @param onText told of what is in the file, also where it is not good
+ * @throws {HookgateError} `ERR_CONFIG` when the file is gone, is no regular file, is too long, or is not good
+ */
+export async function reloadConfig(
+  file: string,
+  { host, onText }: { readonly host: CliHost; readonly onText: (text: string) => void },
+): Promise<LoadedConfig> {
+  const text = await readFile(file, host, MAX_CONFIG_CHARS);
+  if (text === undefined) throw new HookgateError("ERR_CONFIG", `there is no config file ${file}`);
+  onText(text);
+  return toLoaded(text, file, host);
+}
+
+function toLoaded(text: string, file: string, host: CliHost): LoadedConfig {
+  const builtins = createBuiltinRegistry();
+  const config = parseConfig(text, { env: host.env, builtins, file });
+  return { config, file, text, baseDir: host.directoryOf(file), builtins };
+}
+
+/**
  * Reads a file that may not be there.
  * @throws {HookgateError} `ERR_CONFIG` when it is there and cannot be read
  */
-export async function readFile(file: string, host: CliHost): Promise<string | undefined> {
+export async function readFile(file: string, host: CliHost, maxBytes?: number): Promise<string | undefined> {
   try {
-    return await host.readFile(file);
+    return await host.readFile(file, maxBytes);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new HookgateError("ERR_CONFIG", `cannot read ${file}: ${why}`, { cause });

@@ -1,5 +1,12 @@
 import { isSameJson } from "../chain/index.ts";
-import { type Config, listHookFiles, PortPool, type StartedHook, type StartedHost } from "../config/index.ts";
+import {
+  type Config,
+  listHookFiles,
+  MAX_CONFIG_CHARS,
+  PortPool,
+  type StartedHook,
+  type StartedHost,
+} from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import {
   createGatewayFromConfig,
@@ -17,7 +24,7 @@ import { formatHookProblem } from "../jcli/index.ts";
 import type { Log } from "../log.ts";
 import { ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
-import { loadConfig, type LoadedConfig, readFile } from "./load.ts";
+import { type LoadedConfig, readFile, reloadConfig } from "./load.ts";
 import { startHooks } from "./start-hooks.ts";
 import { WatchedFiles } from "./watched-files.ts";
 import { startWatching, type Watching } from "./watching.ts";
@@ -160,7 +167,7 @@ class Generations {
   /** Reads the config again unless the file holds what was read last, good or not. */
   async #reloadChanged(): Promise<void> {
     const { host, loaded } = this.#options;
-    const text = await readFile(loaded.file, host).catch(() => undefined);
+    const text = await readFile(loaded.file, host, MAX_CONFIG_CHARS).catch(() => undefined);
     // A file that is gone for a moment is being replaced.
     if (text !== undefined && text !== this.#lastText) await this.#reloadBecause(`${loaded.file} has changed`);
   }
@@ -177,8 +184,8 @@ class Generations {
 
   async #apply(generation: number): Promise<ReloadChange> {
     const { host, log, loaded, pool, watching } = this.#options;
-    this.#lastText = await readFile(loaded.file, host);
-    const next = await loadConfig(loaded.file, host);
+    const onText = (text: string): void => void (this.#lastText = text);
+    const next = await reloadConfig(loaded.file, { host, onText });
     // Whatever stands in the way, mending it is a change too.
     this.#files?.set([...this.#filesOf(this.#loaded), ...this.#filesOf(next)]);
     this.#assertReloadable(next.config);

@@ -19,7 +19,7 @@ export {
 } from "./manager.ts";
 export { createRemoteHook, openRemote, type OpenRemoteOptions, type RemoteHook } from "./open-remote.ts";
 export { nearestName } from "../nearest.ts";
-export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
+export { type Config, MAX_CONFIG_CHARS, parseConfig, type ParseConfigOptions } from "./parse.ts";
 export { type PortLease, PortPool } from "./port-pool.ts";
 export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";

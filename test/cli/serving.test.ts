@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -134,6 +135,23 @@ describe("a reload", { timeout: 60_000 }, () => {
     for (const file of ["a.db", "b.db"]) {
       expect((await run(["records", "verify", "--file", file], { cwd: dir })).stdout).toContain("nothing is wrong");
     }
+  });
+
+  test("waits for nothing that is put in the config's place, and reads no end of it", async () => {
+    await serve({});
+    const places: readonly (readonly [() => unknown, string])[] = [
+      [() => execFileSync("mkfifo", [join(dir, "hooks.json")]), "hooks.json: it is not a regular file"],
+      [() => mkdir(join(dir, "hooks.json")), "hooks.json: it is not a regular file"],
+      [() => write("hooks.json", " ".repeat(10_000_000)), "hooks.json: the file is longer than 4194304 bytes"],
+      [() => undefined, "there is no config file hooks.json"],
+    ];
+    for (const [put, problem] of places) {
+      await rm(join(dir, "hooks.json"), { recursive: true, force: true });
+      await put();
+      expect(await reload()).toMatchObject({ ok: false, problems: [expect.stringContaining(problem)] });
+    }
+    await write("hooks.json", { hooks: {} });
+    expect(await reload()).toMatchObject({ ok: true });
   });
 
   test("reads hooks.yaml too, and keeps the hooks of one that is broken or gone", async () => {
