@@ -28,5 +28,5 @@ export function createAgentFetch(agent: Agent): JwksFetch {
 
 /** A fetch for published keys that keeps the rules of addresses: link-local and metadata addresses are refused. */
 export function createGuardedFetch(options: GuardedAgentOptions = {}): JwksFetch {
-  return createAgentFetch(createGuardedAgent(options));
+  return createAgentFetch(createGuardedAgent(options).agent);
 }

@@ -3,6 +3,7 @@ import { isIP, type LookupFunction, type Socket } from "node:net";
 import { Agent, buildConnector } from "undici";
 import { ExchangeError } from "../../src/transport/http-exchange.ts";
 import { type AddressScope, toAddressScope } from "../../src/transport/ip-address.ts";
+import { ConnectionAttempts } from "./connection-attempts.ts";
 
 /** Resolves a name to all of its addresses. */
 export type ResolveName = (
@@ -41,12 +42,18 @@ export function isUnsent(error: unknown): boolean {
   return typeof error === "object" && error !== null && unsent.has(error);
 }
 
+/** An agent, and the connections it is making. */
+export interface GuardedAgent {
+  readonly agent: Agent;
+  readonly attempts: ConnectionAttempts;
+}
+
 /**
  * Makes the agent that hooks are called with. Whatever a URL or a name says, it decides by the address that is connected
  * to: an IP address in the URL, every answer of the resolver, and the socket's own peer, for each of the first two is
  * bypassed in some case (the resolver is not asked about an IP address, and its answer is not what a proxy connects to).
  */
-export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
+export function createGuardedAgent(options: GuardedAgentOptions = {}): GuardedAgent {
   const { allowPrivate = true, allowInsecure = false, resolveName = systemLookup, ca, maxConnections = 64 } = options;
   const forbids = (address: string, isInsecure: boolean): boolean =>
     isForbidden(toAddressScope(address), { allowPrivate, isInsecure: isInsecure && !allowInsecure });
@@ -60,15 +67,17 @@ export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
       ca,
     ),
   };
-  return new Agent({
+  const attempts = new ConnectionAttempts();
+  const agent = new Agent({
     connect(target, callback) {
       const isInsecure = target.protocol !== "https:";
       if (isIP(target.hostname) !== 0 && forbids(target.hostname, isInsecure)) {
         queueMicrotask(() => callback(mark(forbidden()), null));
         return;
       }
-      // The socket is given back so that an abort while connecting ends the attempt.
-      return connectors[isInsecure ? "http:" : "https:"](target, (error, socket) => {
+      const origin = `${target.protocol}//${target.host ?? ""}`;
+      const attempt = connectors[isInsecure ? "http:" : "https:"](target, (error, socket) => {
+        if (attempt) attempts.end(origin, attempt);
         if (error !== null) callback(mark(error), null);
         else if (!forbids(socket.remoteAddress ?? "", isInsecure)) callback(null, socket);
         else {
@@ -76,6 +85,9 @@ export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
           callback(mark(forbidden()), null);
         }
       });
+      if (attempt) attempts.begin(origin, attempt);
+      // The agent wants it too, so that an abort while connecting ends the attempt.
+      return attempt;
     },
     connections: maxConnections,
     // One request at a time on a connection, and HTTP/1.1: measured faster than HTTP/2, and nobody waits behind another.
@@ -88,6 +100,7 @@ export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  return { agent, attempts };
 }
 
 function createConnector(

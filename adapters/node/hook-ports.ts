@@ -8,8 +8,8 @@ import { createAgentExchange } from "./http-exchange.ts";
 
 /** Connects to one hook: its calls and the fetches of its keys share an agent, and so the rules of addresses. */
 export function connectHook(options: GuardedAgentOptions): HookConnection {
-  const agent = createGuardedAgent(options);
-  return { exchange: createAgentExchange(agent), fetch: createAgentFetch(agent) };
+  const guarded = createGuardedAgent(options);
+  return { exchange: createAgentExchange(guarded), fetch: createAgentFetch(guarded.agent) };
 }
 
 /** Everything a manager on Node reaches hooks with: processes, URLs, node:crypto. */

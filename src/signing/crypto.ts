@@ -4,10 +4,15 @@
  * @module
  */
 import type { PrivateJwk, PublicJwk } from "./jwk.ts";
-import { toBase64Url } from "./base64url.ts";
+import { toAsciiBytes, toBase64Url } from "./base64url.ts";
 
 /** Bytes now, or a promise of them: a port on Node answers at once, WebCrypto cannot. */
 export type MaybePromise<T> = T | Promise<T>;
+
+/** Goes on with a value at once when it is there: a chain of promises costs a message more than hashing it. */
+export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
 
 /** Computes the 32-byte HMAC-SHA-256 of data under a key it holds. */
 export type Mac = (data: Uint8Array) => MaybePromise<Uint8Array>;
@@ -26,12 +31,25 @@ export interface AsymmetricPort {
   verifier(jwk: PublicJwk): VerifyBytes;
 }
 
+/** Computes the HMAC-SHA-256 of an ASCII text under a key it holds, as base64url. */
+export type TextMac = (text: string) => string;
+
+/** Hashing from text to text, where a host does it at once: no bytes are made in between. */
+export interface TextPort {
+  /** The SHA-256 of bytes or of an ASCII text, as base64url. */
+  digest(data: Uint8Array | string): string;
+  /** HMAC-SHA-256 under one secret; the key is imported once, not per message. */
+  hmac(secret: Uint8Array): TextMac;
+}
+
 /** What the signing modules ask of a host. */
 export interface CryptoPort {
   /** The 32-byte SHA-256 of data. */
   digest(data: Uint8Array): MaybePromise<Uint8Array>;
   /** HMAC-SHA-256 under one secret; the key is imported once, not per message. */
   hmac(secret: Uint8Array): Mac;
+  /** Absent: texts are hashed by way of their bytes. */
+  readonly text?: TextPort;
   /** Absent: jose signs and verifies with key pairs. */
   readonly asymmetric?: AsymmetricPort;
 }
@@ -71,7 +89,20 @@ export const webCrypto: CryptoPort = Object.freeze({
  * @param port - The crypto port. `@default` {@link webCrypto}
  */
 export async function createBodyHash(body: Uint8Array, port: CryptoPort = webCrypto): Promise<string> {
-  return toBase64Url(await port.digest(body));
+  return toHashText(body, port);
+}
+
+/** The SHA-256 of bytes or of an ASCII text, as base64url. */
+export function toHashText(data: Uint8Array | string, port: CryptoPort): MaybePromise<string> {
+  if (port.text !== undefined) return port.text.digest(data);
+  return andThen(port.digest(typeof data === "string" ? toAsciiBytes(data) : data), toBase64Url);
+}
+
+/** A function that computes the HMAC-SHA-256 of an ASCII text under a secret, as base64url. */
+export function createTextMac(secret: Uint8Array, port: CryptoPort): (text: string) => MaybePromise<string> {
+  if (port.text !== undefined) return port.text.hmac(secret);
+  const mac = port.hmac(secret);
+  return (text) => andThen(mac(toAsciiBytes(text)), toBase64Url);
 }
 
 /** Whether two byte strings are equal, in a time that tells only their lengths. */
@@ -79,5 +110,13 @@ export function isEqualBytes(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false;
   let difference = 0;
   for (let index = 0; index < left.length; index += 1) difference |= (left[index] ?? 0) ^ (right[index] ?? 0);
+  return difference === 0;
+}
+
+/** Whether two texts are equal, in a time that tells only their lengths. */
+export function isEqualText(left: string, right: string): boolean {
+  if (left.length !== right.length) return false;
+  let difference = 0;
+  for (let index = 0; index < left.length; index += 1) difference |= left.charCodeAt(index) ^ right.charCodeAt(index);
   return difference === 0;
 }

@@ -58,7 +58,20 @@ export function parseCompact(value: string | null | undefined): CompactJws {
  * crit, b64, jwk, jku, x5u, x5c
  */
 export function parseProtectedHeader(jws: CompactJws): ProtectedHeader {
-  const header = decodeJsonObject(jws.header);
+  const known = headers.get(jws.header);
+  if (known !== undefined) return known;
+  const header = readProtectedHeader(jws.header);
+  if (headers.size >= MAX_HEADERS) headers.clear();
+  headers.set(jws.header, header);
+  return header;
+}
+
+/** Headers by their text: a peer's are the same in every message. Nothing but the text decides what is read from it. */
+const headers = new Map<string, ProtectedHeader>();
+const MAX_HEADERS = 64;
+
+function readProtectedHeader(text: string): ProtectedHeader {
+  const header = decodeJsonObject(text);
   if (header === undefined) throw new VerificationError("header_malformed");
   const { typ, alg, kid } = header;
   const named = typeof kid === "string" ? kid : undefined;

@@ -1,8 +1,8 @@
 import { CompactSign, compactVerify, errors, importJWK } from "jose";
 import { HookgateError } from "../errors.ts";
 import { encodeAscii, fromBase64Url, toAsciiBytes, toBase64Url } from "./base64url.ts";
-import { isEqualBytes, webCrypto } from "./crypto.ts";
-import type { CryptoPort, Mac, MaybePromise, SignBytes, VerifyBytes } from "./crypto.ts";
+import { andThen, createTextMac, isEqualText, webCrypto } from "./crypto.ts";
+import type { CryptoPort, MaybePromise, SignBytes, VerifyBytes } from "./crypto.ts";
 import { createThumbprint, toPublicJwk } from "./jwk.ts";
 import type { Jwks, PrivateJwk, PublicJwk, PublishedJwk, SignatureAlgorithm } from "./jwk.ts";
 import { parseCompact } from "./jws.ts";
@@ -13,7 +13,7 @@ import { isOnP256 } from "./p256.ts";
 export type TokenType = "hook-request+jwt" | "hook-reply+jwt";
 
 /** Signs claims, given as ASCII JSON, into a compact JWS. */
-export type SignClaims = (claims: string) => Promise<string>;
+export type SignClaims = (claims: string) => MaybePromise<string>;
 
 /** What {@link SigningKey.prepare} is asked for. */
 export interface PrepareOptions {
@@ -81,12 +81,19 @@ function toHeader(key: KeyName, options: PrepareOptions): Header {
   return { alg, typ: options.typ, kid: key.kid };
 }
 
-function prepareBytes(header: Header, sign: SignBytes): SignClaims {
+/** Signs an ASCII text; the signature is base64url. */
+type SignText = (text: string) => MaybePromise<string>;
+
+function prepareText(header: Header, sign: SignText): SignClaims {
   const prefix = `${encodeAscii(JSON.stringify(header))}.`;
-  return async (claims) => {
+  return (claims) => {
     const input = prefix + encodeAscii(claims);
-    return `${input}.${toBase64Url(await sign(toAsciiBytes(input)))}`;
+    return andThen(sign(input), (signature) => `${input}.${signature}`);
   };
+}
+
+function signText(sign: SignBytes): SignText {
+  return (text) => andThen(sign(toAsciiBytes(text)), toBase64Url);
 }
 
 function verifyBytes(verify: VerifyBytes): VerificationKey["verify"] {
@@ -155,8 +162,8 @@ async function importVerificationKey(jwk: PublicJwk, port: CryptoPort): Promise<
 async function importSigningKey(jwk: PrivateJwk, port: CryptoPort): Promise<SigningKey> {
   const publicJwk = toPublicJwk(jwk);
   const name: KeyName = { kid: await createThumbprint(jwk), alg: jwk.alg };
-  const sign = port.asymmetric?.signer(jwk);
-  const prepare = sign ? (header: Header): SignClaims => prepareBytes(header, sign) : await prepareJose(jwk);
+  const sign = port.asymmetric && signText(port.asymmetric.signer(jwk));
+  const prepare = sign ? (header: Header): SignClaims => prepareText(header, sign) : await prepareJose(jwk);
   const key: SigningKey = Object.freeze({
     ...name,
     algs: ALGS[jwk.alg],
@@ -200,8 +207,9 @@ export function createVerificationKey(jwk: PublicJwk, options: KeyOptions = {}):
   return orConfigError(() => verificationKeys.get(jwk, port, () => importVerificationKey(jwk, port)));
 }
 
-function verifyMac(mac: Mac): VerificationKey["verify"] {
-  return async (jws) => isEqualBytes(await mac(toAsciiBytes(jws.signingInput)), fromBase64Url(jws.signature));
+// A canonical text stands for one sequence of bytes, so the texts are compared.
+function verifyMac(mac: SignText): VerificationKey["verify"] {
+  return (jws) => andThen(mac(jws.signingInput), (expected) => isEqualText(expected, jws.signature));
 }
 
 function toHex(bytes: Uint8Array): string {
@@ -222,14 +230,14 @@ export async function createSecretKey(secret: string | Uint8Array, options: KeyO
   if (bytes.length < MIN_SECRET_BYTES) {
     throw new RangeError(`secret must have at least ${MIN_SECRET_BYTES} bytes, got ${bytes.length}`);
   }
-  const mac = port.hmac(bytes);
+  const mac = createTextMac(bytes, port);
   const hash = await port.digest(bytes);
   const name: KeyName = { kid: `hs-${toHex(hash.subarray(0, 4))}`, alg: "HS256" };
   return Object.freeze({
     ...name,
     algs: ALGS.HS256,
     published: undefined,
-    prepare: (options_: PrepareOptions): SignClaims => prepareBytes(toHeader(name, options_), mac),
+    prepare: (options_: PrepareOptions): SignClaims => prepareText(toHeader(name, options_), mac),
     verify: verifyMac(mac),
   });
 }

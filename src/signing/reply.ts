@@ -1,6 +1,6 @@
-import { toAsciiBytes, toAsciiJson, toBase64Url } from "./base64url.ts";
-import { webCrypto } from "./crypto.ts";
-import type { CryptoPort } from "./crypto.ts";
+import { toAsciiJson } from "./base64url.ts";
+import { andThen, toHashText, webCrypto } from "./crypto.ts";
+import type { CryptoPort, MaybePromise } from "./crypto.ts";
 import type { SignatureAlgorithm } from "./jwk.ts";
 import type { KeySet } from "./key-set.ts";
 import type { SigningKey } from "./keys.ts";
@@ -44,7 +44,7 @@ export type ReplyToSign = BodyToSign & {
 /** Signs the replies of one endpoint. */
 export interface ReplySigner {
   /** Signs a reply to the gateway that sent the request: the value of the `hook-signature` header. */
-  sign(reply: ReplyToSign): Promise<string>;
+  sign(reply: ReplyToSign): MaybePromise<string>;
 }
 
 /** Options of {@link createReplySigner}. */
@@ -60,10 +60,6 @@ export interface ReplySignerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-async function createRequestHash(token: string, port: CryptoPort): Promise<string> {
-  return toBase64Url(await port.digest(toAsciiBytes(token)));
-}
-
 /**
  * Makes a signer of replies. The protected header is encoded here, once.
  * @throws {RangeError} when `alg` is not a name the key may sign with
@@ -75,14 +71,17 @@ export function createReplySigner(options: ReplySignerOptions): ReplySigner {
   const signClaims = options.key.prepare({ typ: "hook-reply+jwt", alg: options.alg });
   const iss = toAsciiJson(checkParty("issuer", options.issuer));
   return Object.freeze({
-    async sign(reply: ReplyToSign): Promise<string> {
+    sign(reply: ReplyToSign): MaybePromise<string> {
       const { token, claims } = reply.request;
-      const rqh = await createRequestHash(token, port);
-      const bh = toAsciiJson(await toBodyHash(reply, port));
-      const iat = Math.floor(now() / 1000);
-      return signClaims(
-        `{"iss":${iss},"aud":${toAsciiJson(claims.iss)},"iat":${iat},"exp":${iat + LIFETIME_SECONDS},` +
-          `"rid":${toAsciiJson(claims.jti)},"rqh":"${rqh}","sts":${Math.trunc(reply.status)},"bh":${bh}}`,
+      return andThen(toHashText(token, port), (rqh) =>
+        andThen(toBodyHash(reply, port), (bodyHash) => {
+          const iat = Math.floor(now() / 1000);
+          return signClaims(
+            `{"iss":${iss},"aud":${toAsciiJson(claims.iss)},"iat":${iat},"exp":${iat + LIFETIME_SECONDS},` +
+              `"rid":${toAsciiJson(claims.jti)},"rqh":"${rqh}","sts":${Math.trunc(reply.status)},` +
+              `"bh":${toAsciiJson(bodyHash)}}`,
+          );
+        }),
       );
     },
   });
@@ -157,15 +156,16 @@ export function createReplyVerifier(options: ReplyVerifierOptions): ReplyVerifie
   const audience = checkParty("audience", options.audience);
   const rules: TokenRules = { typ: "hook-reply+jwt", keys, issuer, audience, now };
   return Object.freeze({
+    // One promise and no more: where hashing waits for nothing, neither does what comes after it.
     async verify(reply: ReplyToVerify): Promise<VerifiedReply> {
-      const verified = await verifyToken(reply.signature, rules);
-      const expected: Expected = {
-        rid: reply.request.jti,
-        rqh: await createRequestHash(reply.request.token, port),
-        sts: reply.status,
-        bh: toBase64Url(await port.digest(reply.body)),
-      };
-      return { claims: toReplyClaims(verified, expected), kid: verified.kid, alg: verified.alg };
+      return andThen(verifyToken(reply.signature, rules), (verified) =>
+        andThen(toHashText(reply.request.token, port), (rqh) =>
+          andThen(toHashText(reply.body, port), (bh) => {
+            const claims = toReplyClaims(verified, { rid: reply.request.jti, rqh, sts: reply.status, bh });
+            return { claims, kid: verified.kid, alg: verified.alg };
+          }),
+        ),
+      );
     },
   });
 }

@@ -1,6 +1,6 @@
-import { isObject, toAsciiJson, toBase64Url } from "./base64url.ts";
-import { webCrypto } from "./crypto.ts";
-import type { CryptoPort } from "./crypto.ts";
+import { isObject, toAsciiJson } from "./base64url.ts";
+import { andThen, toHashText, webCrypto } from "./crypto.ts";
+import type { CryptoPort, MaybePromise } from "./crypto.ts";
 import type { SignatureAlgorithm } from "./jwk.ts";
 import type { KeySet } from "./key-set.ts";
 import type { SigningKey } from "./keys.ts";
@@ -54,7 +54,7 @@ export interface SignedRequest {
 /** Signs the requests of one gateway to one endpoint. */
 export interface RequestSigner {
   /** Signs a request. Each attempt of a retried call is signed anew. */
-  sign(request: RequestToSign): Promise<SignedRequest>;
+  sign(request: RequestToSign): MaybePromise<SignedRequest>;
 }
 
 /** Options of {@link createRequestSigner}. */
@@ -75,8 +75,8 @@ export interface RequestSignerOptions {
 const BATCH = "batch";
 
 /** The `bh` of a body to sign. */
-export async function toBodyHash(message: BodyToSign, port: CryptoPort): Promise<string> {
-  return "bodyHash" in message ? message.bodyHash : toBase64Url(await port.digest(message.body));
+export function toBodyHash(message: BodyToSign, port: CryptoPort): MaybePromise<string> {
+  return "bodyHash" in message ? message.bodyHash : toHashText(message.body, port);
 }
 
 /**
@@ -91,16 +91,16 @@ export function createRequestSigner(options: RequestSignerOptions): RequestSigne
   const iss = toAsciiJson(checkParty("issuer", options.issuer));
   const aud = toAsciiJson(checkParty("audience", options.audience));
   return Object.freeze({
-    async sign(request: RequestToSign): Promise<SignedRequest> {
-      const bh = toAsciiJson(await toBodyHash(request, port));
-      const nowMs = now();
-      const iat = Math.floor(nowMs / 1000);
-      const jti = createUuidV7(nowMs);
-      const token = await signClaims(
-        `{"iss":${iss},"aud":${aud},"iat":${iat},"exp":${iat + LIFETIME_SECONDS},"jti":"${jti}",` +
-          `"htm":"POST","bh":${bh},"mtd":${toAsciiJson(request.method)}}`,
-      );
-      return { token, jti };
+    sign(request: RequestToSign): MaybePromise<SignedRequest> {
+      return andThen(toBodyHash(request, port), (bodyHash) => {
+        const nowMs = now();
+        const iat = Math.floor(nowMs / 1000);
+        const jti = createUuidV7(nowMs);
+        const claims =
+          `{"iss":${iss},"aud":${aud},"iat":${iat},"exp":${iat + LIFETIME_SECONDS},"jti":"${jti}",` +
+          `"htm":"POST","bh":${toAsciiJson(bodyHash)},"mtd":${toAsciiJson(request.method)}}`;
+        return andThen(signClaims(claims), (token) => ({ token, jti }));
+      });
     },
   });
 }
@@ -157,7 +157,8 @@ async function insertOnce(store: ReplayStore, claims: RequestClaims, kid: string
   let isNew: boolean;
   try {
     // Not the signature bytes: ECDSA has two for every message.
-    isNew = await store.insert(`${claims.iss}|${claims.jti}`, (claims.exp + CLOCK_SKEW_SECONDS) * 1000);
+    const inserting = store.insert(`${claims.iss}|${claims.jti}`, (claims.exp + CLOCK_SKEW_SECONDS) * 1000);
+    isNew = typeof inserting === "boolean" ? inserting : await inserting;
   } catch (cause) {
     throw new VerificationError("replay_store_unavailable", { kid, cause });
   }
@@ -179,12 +180,14 @@ export function createRequestVerifier(options: RequestVerifierOptions): RequestV
   return Object.freeze({
     async verify(request: HttpMessage): Promise<VerifiedRequest> {
       checkHttp(request, maxBodyBytes);
-      const verified = await verifyToken(request.signature, rules);
-      const { token, kid, alg } = verified;
-      const claims = toRequestClaims(verified, toBase64Url(await port.digest(request.body)));
-      // Last, so that what is not authentic cannot fill the store.
-      await insertOnce(replay, claims, kid);
-      return { claims, kid, alg, token };
+      return andThen(verifyToken(request.signature, rules), (verified) =>
+        andThen(toHashText(request.body, port), (bodyHash) => {
+          const { token, kid, alg } = verified;
+          const claims = toRequestClaims(verified, bodyHash);
+          // Last, so that what is not authentic cannot fill the store.
+          return andThen(insertOnce(replay, claims, kid), () => ({ claims, kid, alg, token }));
+        }),
+      );
     },
   });
 }

@@ -1,5 +1,6 @@
 import { decodeJsonObject, toAsciiJson } from "./base64url.ts";
-import { parseCompact, parseProtectedHeader } from "./jws.ts";
+import { andThen, type MaybePromise } from "./crypto.ts";
+import { type CompactJws, parseCompact, parseProtectedHeader } from "./jws.ts";
 import type { SignatureAlgorithm } from "./jwk.ts";
 import type { KeySet } from "./key-set.ts";
 import type { TokenType, VerificationKey } from "./keys.ts";
@@ -40,14 +41,15 @@ interface FoundKey {
   readonly alg: SignatureAlgorithm;
 }
 
-async function findKey(alg: unknown, kid: string | undefined, keys: KeySet): Promise<FoundKey> {
+function findKey(alg: unknown, kid: string | undefined, keys: KeySet): MaybePromise<FoundKey> {
   const allowed = keys.algs.find((name) => name === alg);
   // Before the key is looked for, so that a token with a foreign alg cannot make us fetch keys.
   if (allowed === undefined) throw new VerificationError("alg_not_allowed", { kid });
-  const key = kid === undefined ? undefined : await keys.find(kid);
-  if (key === undefined) throw new VerificationError("kid_unknown", { kid });
-  if (!key.algs.includes(allowed)) throw new VerificationError("alg_not_allowed", { kid });
-  return { key, alg: allowed };
+  return andThen(kid === undefined ? undefined : keys.find(kid), (key) => {
+    if (key === undefined) throw new VerificationError("kid_unknown", { kid });
+    if (!key.algs.includes(allowed)) throw new VerificationError("alg_not_allowed", { kid });
+    return { key, alg: allowed };
+  });
 }
 
 function checkTimes(
@@ -69,16 +71,28 @@ function checkTimes(
 /**
  * Verifies what requests and replies have in common: form, header, key, signature, parties, times, in that order.
  * @param value - The value of the signature header.
- * @throws {VerificationError} `signature_missing` to `not_yet_valid`, in the order of `VerificationReason`
+ * @throws {VerificationError} `signature_missing` to `not_yet_valid`, in the order of `VerificationReason`; at once where
+ * nothing has to be waited for
  * @see docs/protocol.md, "Signatures"
  */
-export async function verifyToken(value: string | null | undefined, rules: TokenRules): Promise<VerifiedToken> {
+export function verifyToken(value: string | null | undefined, rules: TokenRules): MaybePromise<VerifiedToken> {
   const jws = parseCompact(value);
   const header = parseProtectedHeader(jws);
   if (header.typ !== rules.typ) throw new VerificationError("typ_mismatch", { kid: header.kid });
-  const { key, alg } = await findKey(header.alg, header.kid, rules.keys);
-  const { kid } = key;
-  if (!(await key.verify(jws, alg))) throw new VerificationError("signature_invalid", { kid });
+  return andThen(findKey(header.alg, header.kid, rules.keys), ({ key, alg }) =>
+    andThen(key.verify(jws, alg), (isValid) => {
+      if (!isValid) throw new VerificationError("signature_invalid", { kid: key.kid });
+      return readClaims(jws, { kid: key.kid, alg }, rules);
+    }),
+  );
+}
+
+interface Proof {
+  readonly kid: string;
+  readonly alg: SignatureAlgorithm;
+}
+
+function readClaims(jws: CompactJws, { kid, alg }: Proof, rules: TokenRules): VerifiedToken {
   const claims = decodeJsonObject(jws.payload);
   if (claims === undefined) throw new VerificationError("claims_malformed", { kid });
   if (claims["iss"] !== rules.issuer) throw new VerificationError("iss_mismatch", { kid });

@@ -4,7 +4,15 @@
  * @see {@link https://www.rfc-editor.org/rfc/rfc9562#section-5.7}
  */
 export function createUuidV7(nowMs: number): string {
-  const time = Math.trunc(nowMs).toString(16).padStart(12, "0");
+  if (nowMs !== prefixAtMs) {
+    const time = Math.trunc(nowMs).toString(16).padStart(12, "0");
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+    prefixAtMs = nowMs;
+  }
   // A version 4 id has its random bits where version 7 has them, and engines make it from a pool of random bytes.
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+  return prefix + crypto.randomUUID().slice(15);
 }
+
+/** How every id of one millisecond begins. */
+let prefix = "";
+let prefixAtMs = Number.NaN;

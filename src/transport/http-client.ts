@@ -52,7 +52,7 @@ export class HttpClient {
       scope.attempt = failures;
       try {
         const { reply, signed } = await this.#attempt({ method: message.method, id, body, scope, refuse });
-        await verify(signed, reply);
+        if (signed !== undefined) await verify(signed, reply);
         return parseHttpReply(reply.body, id);
       } catch (error) {
         if (watch.isCut || failures > maxRetries) throw error;
@@ -99,8 +99,7 @@ function refuseUndelivered({ status }: HttpHead): HookCallError | undefined {
   return DELIVERED.has(status) ? undefined : new HttpStatusError(status);
 }
 
-async function verify(signed: SignedMessage | undefined, reply: HttpReply): Promise<void> {
-  if (signed === undefined) return;
+async function verify(signed: SignedMessage, reply: HttpReply): Promise<void> {
   try {
     await signed.verify(reply);
   } catch (cause) {

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../signing/crypto.ts";
+import { andThen, type MaybePromise } from "../signing/crypto.ts";
 import type { ReplyVerifier } from "../signing/reply.ts";
 import type { RequestSigner } from "../signing/request.ts";
 import type { WebhookSigner, WebhookVerifier } from "../signing/standard-webhooks.ts";
@@ -23,7 +23,7 @@ export interface SignedMessage {
    * Verifies the reply to this very request, before its body is parsed.
    * @throws {VerificationError} with the first rule that is broken
    */
-  verify(reply: HttpReply): Promise<void>;
+  verify(reply: HttpReply): MaybePromise<unknown>;
 }
 
 /** Signs the requests to one endpoint and verifies its replies. Each attempt of a retried call is signed anew. */
@@ -66,18 +66,18 @@ export function createJwsSignature(options: JwsSignatureOptions): MessageSignatu
   }
   return {
     provesApprovals: requireSignedReply,
-    async sign({ method, body }) {
-      const hashing = hashBody?.(body);
-      const bodyHash = hashing instanceof Promise ? await hashing : hashing;
-      const request = await signer.sign(bodyHash === undefined ? { body: body.bytes, method } : { bodyHash, method });
-      return {
+    sign({ method, body }) {
+      const signing = andThen(hashBody?.(body), (bodyHash) =>
+        signer.sign(bodyHash === undefined ? { body: body.bytes, method } : { bodyHash, method }),
+      );
+      return andThen(signing, (request) => ({
         headers: { [SIGNATURE_HEADER]: request.token },
-        async verify({ head, body: reply }) {
+        verify({ head, body: reply }) {
           const signature = head.header(SIGNATURE_HEADER);
-          if (signature === undefined && !requireSignedReply) return;
-          await verifier?.verify({ signature, status: head.status, body: reply, request });
+          if (signature === undefined && !requireSignedReply) return undefined;
+          return verifier?.verify({ signature, status: head.status, body: reply, request });
         },
-      };
+      }));
     },
   };
 }

@@ -75,14 +75,18 @@ function answerLength(chunk: Buffer): number {
 }
 
 /** Calls a second over many connections. */
-export async function measure(contestant: Contestant, callCount: number): Promise<number> {
-  let left = callCount - CONNECTIONS;
+export async function measure(
+  contestant: Contestant,
+  callCount: number,
+  connectionCount: number = CONNECTIONS,
+): Promise<number> {
+  let left = callCount - connectionCount;
   const next = (): boolean => {
     left -= 1;
     return left >= 0;
   };
   const startedAtMs = performance.now();
-  await Promise.all(Array.from({ length: CONNECTIONS }, () => drive(contestant, next)));
+  await Promise.all(Array.from({ length: connectionCount }, () => drive(contestant, next)));
   return callCount / ((performance.now() - startedAtMs) / 1000);
 }
 

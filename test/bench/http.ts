@@ -1,224 +1,146 @@
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { Agent } from "undici";
-import { hashBody } from "../../adapters/node/body-hash.ts";
-import { nodeCrypto as crypto } from "../../adapters/node/crypto.ts";
-import { createHttpExchange } from "../../adapters/node/http-exchange.ts";
-import { createPrivateJwk, type PrivateJwk, toPublicJwk } from "../../src/signing/jwk.ts";
-import { createKeySet } from "../../src/signing/key-set.ts";
-import {
-  createSecretKey,
-  createSigningKey,
-  createVerificationKey,
-  type SigningKey,
-  type VerificationKey,
-} from "../../src/signing/keys.ts";
-import { createReplyVerifier } from "../../src/signing/reply.ts";
-import { createRequestSigner } from "../../src/signing/request.ts";
-import { createHttpTransport } from "../../src/transport/http.ts";
-import { createJwsSignature, type MessageSignature } from "../../src/transport/signature.ts";
+import { createTransports, createUndici, type HttpContestant } from "./http-contestants.ts";
+import { createHttpBenchKeys } from "./http-keys.ts";
+import { createFetchWithJose, createJayson, createMcpHttp } from "./http-peers.ts";
+import { type BenchRatio, type BenchReport, median } from "./report.ts";
 
-const ECHO = fileURLToPath(new URL("peers/http-echo.ts", import.meta.url));
-const PARAMS = { meta: { AgentID: "a", TurnID: "t" }, tool: "shell", arguments: { command: "x".repeat(700) } };
-
-/** What was measured of one way to call; the medians of the rounds. */
-export interface HttpBenchRow {
-  readonly name: string;
-  /** Calls a second, 16 in flight. */
-  readonly inFlight16: number;
-  /** The median duration of a call, one at a time, in microseconds. */
-  readonly p50Us: number;
-  /** Processor time of a call with 16 in flight, in microseconds: what a busy machine cannot distort. */
-  readonly callerCpuUs: number;
-  /** The same of the endpoint. */
-  readonly endpointCpuUs: number;
-}
-
-interface Contestant {
-  readonly name: string;
-  call(): Promise<unknown>;
-  close(): Promise<void>;
-}
-
-/** The least anyone can do: the same JSON in a POST, and the reply's JSON. */
-function createBare(origin: string): Contestant {
-  const agent = new Agent({ connections: 64, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
-  const headers = { "content-type": "application/json" };
-  return {
-    name: "undici request",
-    async call() {
-      const id = globalThis.crypto.randomUUID();
-      const body = JSON.stringify({ jsonrpc: "2.0", method: "hook.before_tool", params: PARAMS, id });
-      const response = await agent.request({ origin, path: "/", method: "POST", headers, body });
-      return response.body.json();
-    },
-    close: () => agent.close(),
-  };
-}
-
-/** The same with what every call has to have: a deadline of its own. */
-function createBareWithDeadline(origin: string): Contestant {
-  const agent = new Agent({ connections: 64, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
-  const headers = { "content-type": "application/json" };
-  return {
-    name: "undici request with a deadline",
-    async call() {
-      const controller = new AbortController();
-      const timer = setTimeout(() => controller.abort(), 5000);
-      try {
-        const id = globalThis.crypto.randomUUID();
-        const body = JSON.stringify({ jsonrpc: "2.0", method: "hook.before_tool", params: PARAMS, id });
-        const response = await agent.request({
-          origin,
-          path: "/",
-          method: "POST",
-          headers,
-          body,
-          signal: controller.signal,
-        });
-        return await response.body.json();
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-    close: () => agent.close(),
-  };
-}
-
-function createTransport(name: string, url: string, signature?: MessageSignature): Contestant {
-  const signing = signature === undefined ? { unsigned: true } : { signature };
-  const transport = createHttpTransport({ name: "bench", url, exchange: createHttpExchange(), ...signing });
-  return {
-    name,
-    call: () => {
-      const controller = new AbortController();
-      const scope = { remainingMs: 5000, signal: controller.signal, onAbort: () => {} };
-      return transport.call({ method: "hook.before_tool", params: JSON.stringify(PARAMS), payload: {} }, scope);
-    },
-    close: () => transport.close(),
-  };
-}
-
-function createSignature(audience: string, key: SigningKey, verification: VerificationKey): MessageSignature {
-  return createJwsSignature({
-    signer: createRequestSigner({ key, issuer: "gateway", audience, crypto }),
-    verifier: createReplyVerifier({
-      keys: createKeySet([verification]),
-      issuer: "endpoint",
-      audience: "gateway",
-      crypto,
-    }),
-    hashBody,
-  });
-}
-
-async function createSigned(
-  origin: string,
-  secret: string,
-  jwks: readonly PrivateJwk[],
-): Promise<readonly Contestant[]> {
-  const shared = await createSecretKey(secret, { crypto });
-  const contestants = [
-    createTransport("hookgate, HS256", `${origin}/HS256`, createSignature("/HS256", shared, shared)),
-  ];
-  for (const jwk of jwks) {
-    const key = await createSigningKey(jwk, { crypto });
-    const signature = createSignature(`/${jwk.alg}`, key, await createVerificationKey(toPublicJwk(jwk), { crypto }));
-    contestants.push(createTransport(`hookgate, ${jwk.alg}`, `${origin}/${jwk.alg}`, signature));
-  }
-  return contestants;
-}
-
-interface Load {
-  readonly calls: number;
-  readonly lanes: number;
-}
+const ENDPOINTS = fileURLToPath(new URL("peers/http-endpoints.ts", import.meta.url));
+const LANES = 16;
 
 interface Sample {
   readonly perSecond: number;
   readonly p50Us: number;
-  readonly callerCpuUs: number;
-  readonly endpointCpuUs: number;
 }
 
-async function measure(
-  { call }: Contestant,
-  { calls, lanes }: Load,
-  readEndpointCpu: () => Promise<number>,
-): Promise<Sample> {
+interface Load {
+  readonly callCount: number;
+  readonly laneCount: number;
+}
+
+async function measure({ call }: HttpContestant, { callCount, laneCount }: Load): Promise<Sample> {
   const durations: number[] = [];
-  const endpointAtUs = await readEndpointCpu();
-  const caller = process.cpuUsage();
   const startedAtMs = performance.now();
   const lane = async (): Promise<void> => {
-    for (let done = 0; done < calls / lanes; done += 1) {
+    for (let done = 0; done < callCount / laneCount; done += 1) {
       const callAtMs = performance.now();
       await call();
       durations.push(performance.now() - callAtMs);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
-  const perSecond = calls / ((performance.now() - startedAtMs) / 1000);
-  const { user, system } = process.cpuUsage(caller);
-  const endpointCpuUs = ((await readEndpointCpu()) - endpointAtUs) / calls;
-  return { perSecond, p50Us: 1000 * median(durations), callerCpuUs: (user + system) / calls, endpointCpuUs };
+  await Promise.all(Array.from({ length: laneCount }, lane));
+  return { perSecond: callCount / ((performance.now() - startedAtMs) / 1000), p50Us: 1000 * median(durations) };
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+interface Cpu {
+  readonly caller: number;
+  readonly endpoint: number;
+}
+
+interface Rounds {
+  readonly contestant: HttpContestant;
+  readonly together: number[];
+  readonly p50Us: number[];
+  readonly cpu: Cpu[];
+}
 
 /**
- * Measures calls over HTTP against undici's own request, posting the same JSON to the same server in a process of its
- * own, and what signing both ways adds. The contestants take turns, so that what else the machine does meets all of them.
+ * Signed calls over HTTP next to undici's own request, posting the same JSON unsigned to the same kind of endpoint in the
+ * same process, and to what else there is. The contestants take turns, so that what the machine does meets all of them,
+ * and each round is compared with itself.
  */
-export async function benchHttp({ rounds = 7, calls = 3000 } = {}): Promise<readonly HttpBenchRow[]> {
-  const secret = randomBytes(32).toString("hex");
-  const jwks = [await createPrivateJwk("ES256"), await createPrivateJwk("EdDSA")];
-  const child = spawn(process.execPath, [ECHO], { stdio: ["pipe", "pipe", "inherit"] });
-  child.stdin.end(JSON.stringify({ secret, jwks }));
+export async function benchHttp({ roundCount = 9, callCount = 4000 } = {}): Promise<readonly BenchReport[]> {
+  const keys = await createHttpBenchKeys();
+  const child = spawn(process.execPath, [ENDPOINTS], { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.end(JSON.stringify(keys));
   const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const origin = `http://127.0.0.1:${Number(line.toString())}`;
+  const urls = JSON.parse(line.toString()) as Readonly<Record<string, string>>;
+  const readCpu = async (): Promise<number> => Number(await (await fetch(urls["cpu"] ?? "")).text());
   const contestants = [
-    createBare(origin),
-    createBareWithDeadline(origin),
-    createTransport("hookgate, unsigned", `${origin}/`),
-    ...(await createSigned(origin, secret, jwks)),
+    createUndici(urls["unsigned"] ?? ""),
+    ...(await createTransports(urls, keys)),
+    createFetchWithJose(urls["HS256"] ?? "", keys.secret),
+    createJayson(urls["jayson"] ?? ""),
+    await createMcpHttp(urls["mcp"] ?? ""),
   ];
-  const readCpu = async (): Promise<number> => Number(await (await fetch(`${origin}/cpu`)).text());
-  const samples = contestants.map((contestant) => ({ contestant, together: [] as Sample[], alone: [] as Sample[] }));
-  for (const contestant of contestants) await measure(contestant, { calls, lanes: 16 }, readCpu);
-  for (let round = 0; round < rounds; round += 1) {
-    for (const { contestant, together, alone } of samples) {
-      together.push(await measure(contestant, { calls: 2 * calls, lanes: 16 }, readCpu));
-      alone.push(await measure(contestant, { calls, lanes: 1 }, readCpu));
+  const all = contestants.map((contestant): Rounds => ({ contestant, together: [], p50Us: [], cpu: [] }));
+  // Long enough for the compiler to be done with each.
+  for (const contestant of contestants) await measure(contestant, { callCount: 3 * callCount, laneCount: LANES });
+  for (let round = 0; round < roundCount; round += 1) {
+    for (const { contestant, together, p50Us, cpu } of all) {
+      const endpoint = await readCpu();
+      const caller = process.cpuUsage();
+      together.push((await measure(contestant, { callCount, laneCount: LANES })).perSecond);
+      const { user, system } = process.cpuUsage(caller);
+      cpu.push({ caller: (user + system) / callCount, endpoint: ((await readCpu()) - endpoint) / callCount });
+      p50Us.push((await measure(contestant, { callCount: callCount / 4, laneCount: 1 })).p50Us);
     }
   }
-  for (const contestant of contestants) await contestant.close();
+  for (const { contestant } of all) await contestant.close();
   child.kill();
-  return samples.map(({ contestant, together, alone }) => ({
-    name: contestant.name,
-    inFlight16: median(together.map(({ perSecond }) => perSecond)),
-    p50Us: median(alone.map(({ p50Us }) => p50Us)),
-    callerCpuUs: median(together.map(({ callerCpuUs }) => callerCpuUs)),
-    endpointCpuUs: median(together.map(({ endpointCpuUs }) => endpointCpuUs)),
-  }));
+  return toReports(all);
 }
 
-function ratio(value: number, base: number | undefined): string {
-  return `${(value / (base ?? 1)).toFixed(2)}x`;
+const THROUGHPUT: Readonly<Record<string, number>> = {
+  "hookgate, HS256": 0.72,
+  "hookgate, ES256": 0.3,
+  "hookgate, EdDSA": 0.3,
+};
+const LATENCY: Readonly<Record<string, number>> = { "hookgate, HS256": 1.4 };
+
+function toReports(all: readonly Rounds[]): readonly BenchReport[] {
+  const [first] = all;
+  if (first === undefined) return [];
+  const compare = (of: Rounds, key: "together" | "p50Us"): BenchRatio => ({
+    of: of.contestant.name,
+    to: first.contestant.name,
+    ratio: median(of[key].map((value, round) => value / (first[key][round] ?? Number.NaN))),
+  });
+  const others = all.slice(1);
+  const signed = all.find(({ contestant }) => contestant.name === "hookgate, HS256");
+  const withJose = all.find(({ contestant }) => contestant.name.startsWith("global fetch"));
+  const own =
+    signed === undefined || withJose === undefined
+      ? []
+      : [
+          {
+            of: signed.contestant.name,
+            to: withJose.contestant.name,
+            ratio: median(signed.together.map((value, round) => value / (withJose.together[round] ?? Number.NaN))),
+          },
+        ];
+  const toRows = (key: "together" | "p50Us") =>
+    all.map(({ contestant, [key]: values }) => ({ name: contestant.name, value: median(values) }));
+  return [
+    {
+      title: `one hook over HTTP, ${LANES} in flight, calls/s`,
+      rows: toRows("together"),
+      ratios: [
+        ...others.map((one) => withBound(compare(one, "together"), { atLeast: THROUGHPUT[one.contestant.name] })),
+        ...own,
+      ],
+    },
+    {
+      title: "one hook over HTTP, one call at a time, p50 in microseconds",
+      rows: toRows("p50Us"),
+      ratios: others.map((one) => withBound(compare(one, "p50Us"), { atMost: LATENCY[one.contestant.name] })),
+    },
+    {
+      title: `one hook over HTTP, ${LANES} in flight, microseconds of processor time of a call`,
+      rows: all.flatMap(({ contestant, cpu }) => [
+        { name: `${contestant.name}: caller`, value: median(cpu.map(({ caller }) => caller)) },
+        { name: `${contestant.name}: endpoint`, value: median(cpu.map(({ endpoint }) => endpoint)) },
+      ]),
+      ratios: [],
+    },
+  ];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await benchHttp();
-  const bare = rows[0];
-  const unsigned = rows.find(({ name }) => name === "hookgate, unsigned");
-  for (const { name, inFlight16, p50Us, callerCpuUs, endpointCpuUs } of rows) {
-    const ofBare = `${ratio(inFlight16, bare?.inFlight16)}, p50 ${ratio(p50Us, bare?.p50Us)} of undici`;
-    const ofUnsigned = `${ratio(inFlight16, unsigned?.inFlight16)}, p50 ${ratio(p50Us, unsigned?.p50Us)} of unsigned`;
-    const cpu = `${Math.round(callerCpuUs)} + ${Math.round(endpointCpuUs)} us of processor time`;
-    console.log(`${name}: ${Math.round(inFlight16)}/s 16 in flight, p50 ${Math.round(p50Us)} us, ${cpu}`);
-    console.log(`  ${ofBare}; ${ofUnsigned}`);
-  }
+function withBound(
+  ratio: BenchRatio,
+  { atLeast, atMost }: { readonly atLeast?: number | undefined; readonly atMost?: number | undefined },
+): BenchRatio {
+  return { ...ratio, ...(atLeast === undefined ? {} : { atLeast }), ...(atMost === undefined ? {} : { atMost }) };
 }

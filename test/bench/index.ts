@@ -1,7 +1,9 @@
 import process from "node:process";
 import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
+import { benchEndToEnd } from "./end-to-end.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchHttp } from "./http.ts";
 import { benchPolicy } from "./policy.ts";
 import { benchRecords } from "./records.ts";
 import { type BenchReport, formatReport } from "./report.ts";
@@ -14,6 +16,8 @@ const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> =
   jcli: benchJcli,
   stdio: benchStdio,
   worker: benchWorker,
+  http: benchHttp,
+  "end-to-end": benchEndToEnd,
   gateway: benchGateway,
   policy: benchPolicy,
   records: benchRecords,

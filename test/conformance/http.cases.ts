@@ -89,19 +89,28 @@ export const httpCases: readonly Case[] = [
       equal(await kindOf(createFakeStage({ isBinding: false, url }).call(approve).result), "a result: {}");
     }
   }),
-  httpCase("a-payload-that-several-hooks-are-sent-is-encoded-once", () => {
+  httpCase("a-long-payload-that-several-hooks-are-sent-is-encoded-once", () => {
     const payload = {};
-    const message = { method: "hook.before_tool", params: '{"tool":"\u00e9"}', payload };
+    const params = `{"tool":"${"\u00e9".repeat(5000)}"}`;
+    const message = { method: "hook.before_tool", params, payload };
     const [a, b] = ["1", "2"].map((digit) => encodeRequest(message, digit.repeat(36)));
     ok(a?.head !== undefined && a.head === b?.head, "the head is not shared");
     const texts = [a, b].map((body) => new TextDecoder().decode(body?.bytes));
     const expected = ["1", "2"].map(
-      (digit) => `{"jsonrpc":"2.0","method":"hook.before_tool","params":{"tool":"\u00e9"},"id":"${digit.repeat(36)}"}`,
+      (digit) => `{"jsonrpc":"2.0","method":"hook.before_tool","params":${params},"id":"${digit.repeat(36)}"}`,
     );
     equal(texts, expected);
-    const other = encodeRequest({ ...message, params: "{}" }, "3".repeat(36));
-    ok(new TextDecoder().decode(other.bytes).includes('"params":{}'), "another text of the same payload is not sent");
-    equal(encodeRequest({ method: "m", params: "{}" }, "4".repeat(36)).head, undefined);
+    const other = encodeRequest({ ...message, params: `[${params}]` }, "3".repeat(36));
+    ok(new TextDecoder().decode(other.bytes).includes(`"params":[${params}]`), "another text of it is not sent");
+    equal(encodeRequest({ method: "m", params }, "4".repeat(36)).head, undefined);
+  }),
+  httpCase("a-short-payload-is-sent-whole-to-each-of-several-hooks", () => {
+    const message = { method: "hook.before_tool", params: '{"tool":"\u00e9"}', payload: {} };
+    for (const digit of ["1", "2"]) {
+      const { bytes } = encodeRequest(message, digit.repeat(36));
+      const expected = `{"jsonrpc":"2.0","method":"hook.before_tool","params":{"tool":"\u00e9"},"id":"${digit.repeat(36)}"}`;
+      equal(new TextDecoder().decode(bytes), expected);
+    }
   }),
   httpCase("a-call-that-is-cut-aborts-its-request", async () => {
     const exchange = new FakeExchange(() => "nothing");

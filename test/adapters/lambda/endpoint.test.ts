@@ -40,7 +40,7 @@ function fill(name: string, tokens: readonly string[], body: Buffer = BODY): Lam
   return { ...event, headers: { ...event.headers, "hook-signature": tokens.join(",") }, body: encoded };
 }
 
-function sign(body: Buffer = BODY): Promise<SignedRequest> {
+async function sign(body: Buffer = BODY): Promise<SignedRequest> {
   return signer.sign({ body, method: "hook.approve_tool" });
 }
 

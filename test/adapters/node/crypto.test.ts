@@ -2,7 +2,7 @@ import { compactVerify, CompactSign, importJWK } from "jose";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nodeCrypto } from "../../../adapters/node/crypto.ts";
-import { webCrypto } from "../../../src/signing/crypto.ts";
+import { createTextMac, toHashText, webCrypto } from "../../../src/signing/crypto.ts";
 import { createPrivateJwk, toPublicJwk } from "../../../src/signing/jwk.ts";
 import { parseCompact } from "../../../src/signing/jws.ts";
 import { createKeySet } from "../../../src/signing/key-set.ts";
@@ -28,6 +28,18 @@ describe("the node:crypto port", () => {
           );
         },
       ),
+    );
+  });
+
+  test("gives as text what WebCrypto gives by way of bytes", async () => {
+    const ascii = fc.string({ unit: "binary-ascii", maxLength: 300 });
+    await fc.assert(
+      fc.asyncProperty(ascii, fc.uint8Array({ minLength: 32, maxLength: 100 }), async (text, secret) => {
+        const data = encoder.encode(text);
+        expect(await toHashText(text, nodeCrypto)).toBe(await toHashText(data, webCrypto));
+        expect(await toHashText(data, nodeCrypto)).toBe(await toHashText(text, webCrypto));
+        expect(await createTextMac(secret, nodeCrypto)(text)).toBe(await createTextMac(secret, webCrypto)(text));
+      }),
     );
   });
 
