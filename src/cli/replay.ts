@@ -1,4 +1,5 @@
 import { HookgateError } from "../errors.ts";
+import { isLifecycleEvent, RUN_METHOD } from "../jcli/index.ts";
 import { answerHost, HOST_METHODS, type HookHost } from "../picoclaw/index.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -58,7 +59,7 @@ interface Replayed {
 
 async function runReplay(args: Args, host: CliHost): Promise<number> {
   const { records, source } = await readRecords(args, host);
-  const usable = records.filter(({ input, point }) => input !== undefined && HOST_METHODS.includes(`hook.${point}`));
+  const usable = records.filter((record) => record.input !== undefined && methodOf(record) !== undefined);
   const skippedCount = records.length - usable.length;
   if (usable.length === 0) {
     const why =
@@ -131,12 +132,34 @@ function parse(line: string): unknown {
   }
 }
 
+/** What a record is asked again by; undefined where it was no question. */
+function methodOf({ point }: ReadRecord): string | undefined {
+  if (isLifecycleEvent(point)) return RUN_METHOD;
+  const method = `hook.${point}`;
+  return HOST_METHODS.includes(method) ? method : undefined;
+}
+
 async function ask(record: ReadRecord, hooks: HookHost): Promise<Replayed> {
-  const { point, input } = record;
-  const decision = parseDecision(await answerHost(hooks, { method: `hook.${point}`, params: input }));
+  const method = methodOf(record) ?? "";
+  const answer = await answerHost(hooks, { method, params: record.input });
+  if (method === RUN_METHOD) return toReplayedRun(record, answer);
+  const decision = parseDecision(answer);
   const action = actionOf(decision);
   const { reason } = decision;
   return { record, action, reason, isSame: action === record.action && reason === record.reason };
+}
+
+/** An event is answered with what hooks changed, and without a reason. */
+function toReplayedRun(record: ReadRecord, answer: unknown): Replayed {
+  const {
+    halted: _,
+    trace: _trace,
+    action,
+    ...fields
+  }: Partial<Record<string, unknown>> = isObject(answer) ? answer : {};
+  const isChanged = Object.keys(fields).length > 0;
+  const now = typeof action === "string" ? action : isChanged ? "modify" : "continue";
+  return { record, action: now, reason: record.reason, isSame: now === record.action };
 }
 
 interface Outcome {

@@ -43,8 +43,8 @@ export async function createHostFromConfig(config: ConfigFile, options: HostFrom
     throw error;
   });
   const { manager: hooks } = started;
-  const { previousHost: previous } = options;
-  return { ...started, host: createCompositeHost({ hooks, lifecycle: yaml.lifecycle, previous }), yaml };
+  const { previousHost: previous, onDecision } = options;
+  return { ...started, host: createCompositeHost({ hooks, lifecycle: yaml.lifecycle, onDecision, previous }), yaml };
 }
 
 function report({ files }: StartedLifecycle, log: Log): void {

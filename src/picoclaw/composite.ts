@@ -1,4 +1,4 @@
-import { MAX_TIMEOUT_MS } from "../chain/index.ts";
+import { MAX_TIMEOUT_MS, type OnDecision } from "../chain/index.ts";
 import type { LifecycleHost } from "../jcli/host.ts";
 import type { HookResult } from "../jcli/result.ts";
 import type { HostEvent } from "./event.ts";
@@ -25,7 +25,9 @@ import {
   toRequestContext,
   toResponseContext,
 } from "./lifecycle.ts";
+import { JointDecision, type JointVerdict, toRunDecision } from "./joint-decision.ts";
 import type { HookManager } from "./manager.ts";
+import type { ManagerCallOptions } from "./manager-options.ts";
 import type { MountedHookStatus } from "./mounted.ts";
 import type {
   HostPayload,
@@ -44,6 +46,8 @@ import { UnderWay } from "./under-way.ts";
 export interface CompositeHostParts {
   readonly hooks: HookManager;
   readonly lifecycle: LifecycleHost;
+  /** Told of each decision of both, in the place of what the manager tells. @default nobody */
+  readonly onDecision?: OnDecision | undefined;
   /** The host whose place it takes: the model calls under way there are known here. @default none */
   readonly previous?: HookHost | undefined;
 }
@@ -62,9 +66,11 @@ class CompositeHost implements RetirableHost {
   readonly #lifecycle: LifecycleHost;
   /** The conversations of model calls under way, which an answer does not carry, by their turn and iteration. */
   readonly #asked: Map<string, readonly Message[]>;
+  readonly #onDecision: OnDecision | undefined;
   readonly #calls = new UnderWay();
 
-  constructor({ hooks, lifecycle, previous }: CompositeHostParts) {
+  constructor({ hooks, lifecycle, onDecision, previous }: CompositeHostParts) {
+    this.#onDecision = onDecision;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
     this.#asked = previous instanceof CompositeHost ? previous.#asked : new Map<string, readonly Message[]>();
@@ -78,16 +84,11 @@ class CompositeHost implements RetirableHost {
     return this.#hooks.hooks();
   }
 
-  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
-    this.#calls.enter();
-    try {
-      return await this.#beforeLlm(request, options);
-    } finally {
-      this.#calls.leave();
-    }
+  beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+    return this.#joined((own) => this.#beforeLlm(request, own), options);
   }
 
-  async #beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+  async #beforeLlm(request: HostPayload<LlmRequest>, options?: ManagerCallOptions): Promise<LlmRequestDecision> {
     const before = await this.#hooks.beforeLlm(request, options);
     if (before.action !== "continue") return before;
     const outcome = await this.#lifecycle.run(toRequestContext(before.request), options);
@@ -103,16 +104,11 @@ class CompositeHost implements RetirableHost {
     };
   }
 
-  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
-    this.#calls.enter();
-    try {
-      return await this.#afterLlm(response, options);
-    } finally {
-      this.#calls.leave();
-    }
+  afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+    return this.#joined((own) => this.#afterLlm(response, own), options);
   }
 
-  async #afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+  async #afterLlm(response: HostPayload<LlmResponse>, options?: ManagerCallOptions): Promise<LlmResponseDecision> {
     const after = await this.#hooks.afterLlm(response, options);
     const key = keyOf(after.response);
     const messages = this.#asked.get(key);
@@ -125,16 +121,11 @@ class CompositeHost implements RetirableHost {
     return { ...after, ...toSaid(outcome.result), ...change, response: changed };
   }
 
-  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
-    this.#calls.enter();
-    try {
-      return await this.#beforeTool(call, options);
-    } finally {
-      this.#calls.leave();
-    }
+  beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+    return this.#joined((own) => this.#beforeTool(call, own), options);
   }
 
-  async #beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+  async #beforeTool(call: HostPayload<ToolCall>, options?: ManagerCallOptions): Promise<ToolCallDecision> {
     const before = await this.#hooks.beforeTool(call, options);
     return before.action === "continue" ? this.#beforeExecution(before, options) : before;
   }
@@ -144,26 +135,30 @@ class CompositeHost implements RetirableHost {
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
-    const beforeApproval = (before: ToolCallDecision): Promise<ToolCallDecision> =>
-      this.#beforeExecution(before, options);
+    const joint = this.#onDecision && new JointDecision(this.#onDecision);
+    const beforeApproval = async (before: ToolCallDecision): Promise<ToolCallDecision> => {
+      const decision = await this.#beforeExecution(before, options);
+      joint?.end(decision);
+      return decision;
+    };
     this.#calls.enter();
     try {
-      return await this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval });
+      const checked = await this.#hooks.checkTool(call, { ...options, beforeApproval, onDecision: joint?.hold });
+      joint?.end();
+      return checked;
+    } catch (error) {
+      joint?.abort();
+      throw error;
     } finally {
       this.#calls.leave();
     }
   }
 
-  async afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
-    this.#calls.enter();
-    try {
-      return await this.#afterTool(outcome, options);
-    } finally {
-      this.#calls.leave();
-    }
+  afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+    return this.#joined((own) => this.#afterTool(outcome, own), options);
   }
 
-  async #afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+  async #afterTool(outcome: HostPayload<ToolOutcome>, options?: ManagerCallOptions): Promise<ToolOutcomeDecision> {
     const after = await this.#hooks.afterTool(outcome, options);
     if (after.action !== "continue") return after;
     const ran = await this.#lifecycle.run(toOutcomeContext(after.outcome), options);
@@ -172,10 +167,16 @@ class CompositeHost implements RetirableHost {
     return { ...after, ...toSaid(ran.result), ...change, outcome: changed };
   }
 
-  async run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
+  async run(context: HostContext, options: HostCallOptions = {}): Promise<LifecycleOutcome> {
     this.#calls.enter();
+    const startedAtMs = performance.now();
     try {
-      return await this.#lifecycle.run(context, options);
+      const outcome = await this.#lifecycle.run(context, options);
+      if (this.#onDecision !== undefined && outcome.trace.records.length > 0) {
+        const ms = performance.now() - startedAtMs;
+        this.#onDecision(toRunDecision(context, outcome, { ...options, ms, reason: toReason(outcome) }));
+      }
+      return outcome;
     } finally {
       this.#calls.leave();
     }
@@ -198,6 +199,25 @@ class CompositeHost implements RetirableHost {
 
   async close(): Promise<void> {
     await Promise.all([this.#hooks.close(), this.#lifecycle.close()]);
+  }
+
+  /** Makes a call that the hooks of both systems decide, and tells of the decision. */
+  async #joined<D extends JointVerdict>(
+    decide: (options: ManagerCallOptions | undefined) => Promise<D>,
+    options: HostCallOptions | undefined,
+  ): Promise<D> {
+    this.#calls.enter();
+    const joint = this.#onDecision && new JointDecision(this.#onDecision);
+    try {
+      const decision = await decide(joint === undefined ? options : { ...options, onDecision: joint.hold });
+      joint?.end(decision);
+      return decision;
+    } catch (error) {
+      joint?.abort();
+      throw error;
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   #keep(request: LlmRequest): void {

@@ -74,7 +74,7 @@ export {
   type HookTimeouts,
   INTERCEPTOR_BUDGET_MS,
 } from "./limits.ts";
-export type { CheckToolOptions, HookManagerOptions, MountOptions } from "./manager-options.ts";
+export type { CheckToolOptions, HookManagerOptions, ManagerCallOptions, MountOptions } from "./manager-options.ts";
 export { HookManager } from "./manager.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";

@@ -50,8 +50,14 @@ export interface MountOptions extends TrustOptions, OperationOptions {
   readonly keptFrom?: HookManager | undefined;
 }
 
-/** Options of `HookManager.checkTool`. */
-export interface CheckToolOptions extends HostCallOptions {
+/** Options of a call of `HookManager`. */
+export interface ManagerCallOptions extends HostCallOptions {
+  /** Told of the decision in the place of the manager's own `onDecision`. @default that */
+  readonly onDecision?: OnDecision | undefined;
+}
+
+/** Options of `HookManager.checkTool`; `onDecision` is told of `before_tool`. */
+export interface CheckToolOptions extends ManagerCallOptions {
   /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
   readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
 }

@@ -33,7 +33,7 @@ import type {
 } from "./host.ts";
 import { type HookLimits, toLimits } from "./limits.ts";
 import { createLocalPort } from "./local.ts";
-import type { CheckToolOptions, HookManagerOptions, MountOptions } from "./manager-options.ts";
+import type { CheckToolOptions, HookManagerOptions, ManagerCallOptions, MountOptions } from "./manager-options.ts";
 import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
 import { toLlmRequest, toLlmResponse, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
@@ -132,22 +132,22 @@ export class HookManager implements HookHost {
     await Promise.all(Array.from(this.#mounted.values(), (hook) => hook.port.ready()));
   }
 
-  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+  async beforeLlm(request: HostPayload<LlmRequest>, options?: ManagerCallOptions): Promise<LlmRequestDecision> {
     const outcome = await this.#intercept("before_llm", new Current(toLlmRequest(request)), options);
     return { ...toDecision(outcome), request: outcome.current.value };
   }
 
-  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+  async afterLlm(response: HostPayload<LlmResponse>, options?: ManagerCallOptions): Promise<LlmResponseDecision> {
     const outcome = await this.#intercept("after_llm", new Current(toLlmResponse(response)), options);
     return { ...toDecision(outcome), response: outcome.current.value };
   }
 
-  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+  async beforeTool(call: HostPayload<ToolCall>, options?: ManagerCallOptions): Promise<ToolCallDecision> {
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
     return { ...toToolDecision(outcome), call: outcome.current.value };
   }
 
-  async afterTool(result: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+  async afterTool(result: HostPayload<ToolOutcome>, options?: ManagerCallOptions): Promise<ToolOutcomeDecision> {
     const outcome = await this.#intercept("after_tool", new Current(toToolOutcome(result)), options);
     return { ...toDecision(outcome), outcome: outcome.current.value };
   }
@@ -180,7 +180,10 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const { traceparent } = outcome;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs, traceparent }));
+    return toToolCheck(
+      decision,
+      await this.#approve(decision.call, { ...options, timeoutMs, traceparent, onDecision: undefined }),
+    );
   }
 
   /** There are no YAML hooks here: nothing is changed, whatever the event. */
@@ -274,7 +277,7 @@ export class HookManager implements HookHost {
     this.#chains = {};
   }
 
-  async #approve(request: HostPayload<ToolApproval>, options: HostCallOptions | undefined): Promise<ApprovalEnd> {
+  async #approve(request: HostPayload<ToolApproval>, options: ManagerCallOptions | undefined): Promise<ApprovalEnd> {
     const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...options };
     const outcome = await this.#run(this.#chain("approve_tool"), new Current(toToolApproval(request)), call);
     return { approval: toApprovalDecision(outcome), abortsTurn: outcome.failure?.effect === "abort_turn" };
@@ -283,7 +286,7 @@ export class HookManager implements HookHost {
   #intercept<P extends Origin>(
     point: InterceptorPoint,
     input: Current<P>,
-    options: HostCallOptions | undefined,
+    options: ManagerCallOptions | undefined,
   ): Promise<ChainOutcome<P, InterceptorHalt>> {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
@@ -297,10 +300,10 @@ export class HookManager implements HookHost {
     input: Current<P>,
     options: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
-    const { rules, signal, timeoutMs, budgetMs, caller } = options;
+    const { rules, signal, timeoutMs, budgetMs, caller, onDecision } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
     const given = checkTraceparent(options.traceparent);
-    const call = { payload: input.value, caller, traceparent: given };
+    const call = { payload: input.value, caller, traceparent: given, onDecision };
     const observer = startObservation(rules.point, call, this.#watchers);
     const traceparent = observer?.traceparent ?? given;
     this.#calls.enter();
@@ -333,7 +336,7 @@ export class HookManager implements HookHost {
   }
 }
 
-interface RunContext<P extends Origin, V> extends HostCallOptions {
+interface RunContext<P extends Origin, V> extends ManagerCallOptions {
   readonly rules: ChainRules<P, V, TrustedHook<P>>;
   readonly budgetMs: number;
 }

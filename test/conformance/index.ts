@@ -38,6 +38,7 @@ import { jcliFileCases } from "./jcli-file.cases.ts";
 import { jcliSessionCases } from "./jcli-session.cases.ts";
 import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
+import { jointDecisionCases } from "./joint-decision.cases.ts";
 import { llmCases } from "./llm.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
@@ -115,6 +116,7 @@ export const cases: readonly Case[] = [
   ...trustCases,
   ...dialectCases,
   ...compositeCases,
+  ...jointDecisionCases,
   ...edgeYamlCases,
   ...jcliTextCases,
   ...jcliEventCases,
