@@ -11,6 +11,7 @@ import { createHookFiles, createTrustStore, readRegularFile } from "./hook-files
 import { nodeHookPorts } from "./hook-ports.ts";
 import { findProgram, inspectFile, versionOf } from "./inspect.ts";
 import { createMetrics } from "./metrics.ts";
+import { openApprovals } from "./open-approvals.ts";
 import { openKeptRecords, openRecording } from "./open-records.ts";
 import { createOtelTracer } from "./otel-tracer.ts";
 import { probe } from "./probe.ts";
@@ -40,6 +41,7 @@ export async function createNodeCliHost(): Promise<CliHost> {
     fetchKeys: createGuardedFetch(),
     digest: (bytes) => createHash("sha256").update(bytes).digest(),
     records: { record: openRecording, read: openKeptRecords },
+    openApprovals,
     createMetrics,
     tracer: createOtelTracer(),
     now: () => performance.now(),

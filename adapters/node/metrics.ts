@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { ObservedDecision, OnDecision } from "../../src/chain/index.ts";
+import type { HookRecord, ObservedDecision, OnDecision } from "../../src/chain/index.ts";
 import type { GatewayHook, MetricsPage } from "../../src/gateway/index.ts";
 import type { RecorderStatus } from "../../src/records/index.ts";
 
@@ -39,77 +39,182 @@ export function createMetrics({ hooks, recorderStatus, callsInFlight }: MetricsO
   };
 }
 
+/** Counts of one set of labels. */
+interface Count {
+  /** Those that prom-client has not been told of. */
+  untold: number;
+}
+
+/** Counts a call at the price of an addition: prom-client is told when somebody looks. */
+class LazyCounter {
+  readonly #counts = new Map<string, Count & { readonly labels: Readonly<Record<string, string>> }>();
+
+  constructor(registry: Registry, config: { readonly name: string; readonly help: string; labelNames: string[] }) {
+    const counts = this.#counts;
+    const counter: Counter = new Counter({
+      ...config,
+      registers: [registry],
+      collect(): void {
+        for (const count of counts.values()) {
+          if (count.untold > 0) counter.inc(count.labels, count.untold);
+          count.untold = 0;
+        }
+      },
+    });
+  }
+
+  at(labels: Readonly<Record<string, string>>): Count {
+    return getOrMake(this.#counts, JSON.stringify(labels), () => ({ labels, untold: 0 }));
+  }
+}
+
+/** Durations of one set of labels. */
+class Durations {
+  readonly labels: Readonly<Record<string, string>>;
+  /** How many were in each bucket, and in none. */
+  readonly counts: number[] = [...BUCKETS, Infinity].map(() => 0);
+  sum = 0;
+
+  constructor(labels: Readonly<Record<string, string>>) {
+    this.labels = labels;
+  }
+
+  add(ms: number): void {
+    const seconds = ms / 1000;
+    let index = 0;
+    while (index < BUCKETS.length && seconds > (BUCKETS[index] ?? Infinity)) index += 1;
+    this.counts[index] = (this.counts[index] ?? 0) + 1;
+    this.sum += seconds;
+  }
+}
+
+/** A histogram that is only put together when somebody looks. */
+class LazyHistogram extends Histogram {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #durations = new Map<string, Durations>();
+
+  constructor(registry: Registry, config: { readonly name: string; readonly help: string; labelNames: string[] }) {
+    super({ ...config, buckets: BUCKETS, registers: [registry] });
+    this.#name = config.name;
+    this.#help = config.help;
+  }
+
+  at(labels: Readonly<Record<string, string>>): Durations {
+    return getOrMake(this.#durations, JSON.stringify(labels), () => new Durations(labels));
+  }
+
+  /** What `get` and the registry ask for; it is not among prom-client's types. */
+  getForPromString(): object {
+    const values = [...this.#durations.values()].flatMap((durations) => this.#valuesOf(durations));
+    return { name: this.#name, help: this.#help, type: "histogram", values, aggregator: "sum" };
+  }
+
+  #valuesOf({ labels, counts, sum }: Durations): readonly object[] {
+    let total = 0;
+    const buckets = counts.map((count, index) => {
+      total += count;
+      return { metricName: `${this.#name}_bucket`, labels: { ...labels, le: BUCKETS[index] ?? "+Inf" }, value: total };
+    });
+    return [
+      ...buckets,
+      { metricName: `${this.#name}_sum`, labels, value: sum },
+      { metricName: `${this.#name}_count`, labels, value: total },
+    ];
+  }
+}
+
+function getOrMake<V>(map: Map<string, V>, key: string, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
+interface PointCounts {
+  readonly durations: Durations;
+  readonly actions: Map<string, Count>;
+  readonly hooks: Map<string, HookCounts>;
+}
+
+interface HookCounts {
+  readonly durations: Durations;
+  readonly verdicts: Map<string, Count>;
+}
+
 class DecisionCounts {
-  readonly #decisions: Counter;
-  readonly #verdicts: Counter;
-  readonly #noVerdicts: Counter;
-  readonly #failOpens: Counter;
-  readonly #pointSeconds: Histogram;
-  readonly #hookSeconds: Histogram;
+  readonly #decisions: LazyCounter;
+  readonly #verdicts: LazyCounter;
+  readonly #noVerdicts: LazyCounter;
+  readonly #failOpens: LazyCounter;
+  readonly #pointSeconds: LazyHistogram;
+  readonly #hookSeconds: LazyHistogram;
   readonly #names = new Set<string>();
-  /** Looking a label up in prom-client costs more than counting it. */
-  readonly #children = new Map<string, { inc(): void }>();
-  readonly #timers = new Map<string, { observe(seconds: number): void }>();
+  readonly #points = new Map<string, PointCounts>();
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const point = ["point", "action"];
     const hook = ["hook", "point"];
-    this.#decisions = new Counter({
+    this.#decisions = new LazyCounter(registry, {
       name: "hookgate_decisions_total",
       help: "Decisions by point and action.",
-      labelNames: point,
-      registers,
+      labelNames: ["point", "action"],
     });
-    this.#verdicts = new Counter({
+    this.#verdicts = new LazyCounter(registry, {
       name: "hookgate_verdicts_total",
       help: "Hook calls that gave a verdict.",
       labelNames: [...hook, "outcome"],
-      registers,
     });
-    this.#noVerdicts = new Counter({
+    this.#noVerdicts = new LazyCounter(registry, {
       name: "hookgate_no_verdicts_total",
       help: "Hook calls that gave no verdict.",
       labelNames: [...hook, "kind"],
-      registers,
     });
-    this.#failOpens = new Counter({
+    this.#failOpens = new LazyCounter(registry, {
       name: "hookgate_fail_open_total",
       help: "Hook calls without a verdict after which the chain went on.",
       labelNames: [...hook, "kind"],
-      registers,
     });
-    this.#pointSeconds = new Histogram({
+    this.#pointSeconds = new LazyHistogram(registry, {
       name: "hookgate_point_duration_seconds",
       help: "How long a decision took.",
       labelNames: ["point"],
-      buckets: BUCKETS,
-      registers,
     });
-    this.#hookSeconds = new Histogram({
+    this.#hookSeconds = new LazyHistogram(registry, {
       name: "hookgate_hook_duration_seconds",
       help: "How long a hook call took.",
       labelNames: hook,
-      buckets: BUCKETS,
-      registers,
     });
   }
 
   add({ point, action, ms, records }: ObservedDecision): void {
-    this.#count(this.#decisions, { point, action });
-    this.#time(this.#pointSeconds, { point }, ms);
+    const counts = getOrMake(this.#points, point, () => ({
+      durations: this.#pointSeconds.at({ point }),
+      actions: new Map<string, Count>(),
+      hooks: new Map<string, HookCounts>(),
+    }));
+    getOrMake(counts.actions, action, () => this.#decisions.at({ point, action })).untold += 1;
+    counts.durations.add(ms);
     for (const record of records) {
-      const { attempt, outcome, kind, failed_open } = record;
       // A hook that was not called is no call.
-      if (attempt === 0) continue;
-      const hook = this.#bounded(record.hook);
-      this.#time(this.#hookSeconds, { hook, point }, record.ms);
-      if (outcome !== "no_verdict" || kind === undefined) this.#count(this.#verdicts, { hook, point, outcome });
-      else {
-        this.#count(this.#noVerdicts, { hook, point, kind });
-        if (failed_open === true) this.#count(this.#failOpens, { hook, point, kind });
-      }
+      if (record.attempt > 0) this.#addCall(counts, point, record);
     }
+  }
+
+  #addCall({ hooks }: PointCounts, point: string, { hook: name, outcome, kind, failed_open, ms }: HookRecord): void {
+    const hook = this.#bounded(name);
+    const counts = getOrMake(hooks, hook, () => ({
+      durations: this.#hookSeconds.at({ hook, point }),
+      verdicts: new Map<string, Count>(),
+    }));
+    counts.durations.add(ms);
+    if (outcome !== "no_verdict" || kind === undefined) {
+      getOrMake(counts.verdicts, outcome, () => this.#verdicts.at({ hook, point, outcome })).untold += 1;
+      return;
+    }
+    this.#noVerdicts.at({ hook, point, kind }).untold += 1;
+    if (failed_open === true) this.#failOpens.at({ hook, point, kind }).untold += 1;
   }
 
   /** Names come from configs, but hooks may be registered while the gateway runs. */
@@ -118,26 +223,6 @@ class DecisionCounts {
     if (this.#names.size >= MAX_HOOKS) return "other";
     this.#names.add(hook);
     return hook;
-  }
-
-  #count(counter: Counter, labels: Readonly<Record<string, string>>): void {
-    const key = `${Reflect.get(counter, "name")} ${Object.values(labels).join(" ")}`;
-    let child = this.#children.get(key);
-    if (child === undefined) {
-      child = counter.labels(labels);
-      this.#children.set(key, child);
-    }
-    child.inc();
-  }
-
-  #time(histogram: Histogram, labels: Readonly<Record<string, string>>, ms: number): void {
-    const key = Object.values(labels).join(" ");
-    let child = this.#timers.get(key);
-    if (child === undefined) {
-      child = histogram.labels(labels);
-      this.#timers.set(key, child);
-    }
-    child.observe(ms / 1000);
   }
 }
 

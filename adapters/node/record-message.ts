@@ -1,4 +1,5 @@
 import type { ObservedDecision } from "../../src/chain/index.ts";
+import type { DecisionChunk } from "./decision-chunks.ts";
 import type { DecisionRecord, ListOptions, PayloadMode, RecorderStatus, RecordPage } from "../../src/records/index.ts";
 
 /** How records are kept on Node. */
@@ -41,13 +42,14 @@ export type Question =
 
 /** What is sent to the thread of records. */
 export type ToThread =
-  | { readonly type: "decisions"; readonly text: string; readonly lost: number }
+  | { readonly type: "decisions"; readonly chunk: DecisionChunk; readonly lost: number }
   | { readonly type: "watch"; readonly isWatched: boolean }
   | { readonly type: "ask"; readonly number: number; readonly question: Question };
 
 /** What the thread of records sends. */
 export type FromThread =
-  | { readonly type: "taken"; readonly status: RecorderStatus }
+  /** The memory of the decisions comes back, to be used again. */
+  | { readonly type: "taken"; readonly status: RecorderStatus; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly type: "status"; readonly status: RecorderStatus }
   | { readonly type: "records"; readonly records: readonly DecisionRecord[] }
   | { readonly type: "answer"; readonly number: number; readonly answer: unknown; readonly error?: string }
@@ -66,31 +68,44 @@ export interface Answers {
   readonly close: RecorderStatus;
 }
 
-/** A decision as text: between two changes only what came of the first is sent. */
+/**
+ * A decision as text: a list, in which names cost nothing; and between two changes only what came of the first is written.
+ */
 export function encodeDecision(decision: ObservedDecision, generation: number): string {
-  const { changes, ...rest } = decision;
-  const after = changes.map((change) => ({ index: change.index, after: change.after }));
-  return JSON.stringify({ generation, changes: after, ...rest });
+  const { id, point, atMs, ms, traceId, caller, input, action, reason, records, changes } = decision;
+  const after = changes.length === 0 ? 0 : changes.map((change) => [change.index, change.after]);
+  return JSON.stringify([generation, id, point, atMs, ms, traceId, caller, input, action, reason, records, after]);
 }
 
-interface EncodedDecision extends Omit<ObservedDecision, "changes"> {
-  readonly generation: number;
-  readonly changes: readonly { readonly index: number; readonly after: object }[];
-}
+type EncodedDecision = readonly [
+  generation: number,
+  id: string,
+  point: string,
+  atMs: number,
+  ms: number,
+  traceId: string,
+  caller: string | null,
+  input: ObservedDecision["input"],
+  action: string,
+  reason: string,
+  records: ObservedDecision["records"],
+  changes: 0 | readonly (readonly [index: number, after: object])[],
+];
 
 /** Reads what {@link encodeDecision} wrote, a list of it. */
 export function decodeDecisions(
   text: string,
 ): readonly { readonly generation: number; readonly decision: ObservedDecision }[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the other thread of this program wrote it
-  const encoded = JSON.parse(text) as readonly EncodedDecision[];
-  return encoded.map(({ generation, changes, ...rest }) => {
-    let before: object = rest.input;
-    const full = changes.map(({ index, after }) => {
-      const change = { index, before, after };
-      before = after;
+  return (JSON.parse(text) as readonly EncodedDecision[]).map((encoded) => {
+    const [generation, id, point, atMs, ms, traceId, caller, input, action, reason, records, after] = encoded;
+    let before: object = input;
+    const changes = (after === 0 ? [] : after).map(([index, next]) => {
+      const change = { index, before, after: next };
+      before = next;
       return change;
     });
-    return { generation, decision: { ...rest, changes: full } };
+    const rest = { id, point, atMs, ms, traceId, caller: caller ?? undefined, input, action, reason, records, changes };
+    return { generation, decision: rest };
   });
 }

@@ -15,6 +15,7 @@ import {
   type RecordSink,
   type RecordStore,
 } from "../../src/records/index.ts";
+import type { DecisionChunk } from "./decision-chunks.ts";
 import { createFileSink } from "./record-file.ts";
 import {
   decodeDecisions,
@@ -27,9 +28,8 @@ import { createSqliteSink } from "./sqlite-sink.ts";
 
 const STATUS_MS = 500;
 
-function send(message: FromThread): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
-  parentPort?.postMessage(message);
+function send(message: FromThread, transfer: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
 }
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the other thread of this program made it
@@ -49,7 +49,7 @@ const recorder = new Recorder({
   maxPayloadBytes,
   maxWaiting,
   sliceMs: 50,
-  gatherMs: 100,
+  gatherMs: 0,
   maxBatch: 1024,
   hash: (text) => hash("sha256", text, "hex"),
   log: createObjectLog((level, { message, ...fields }) => {
@@ -62,9 +62,11 @@ let statusTimer: NodeJS.Timeout | undefined = setInterval(() => {
   send({ type: "status", status: recorder.status() });
 }, STATUS_MS);
 
-function take(text: string, lost: number): void {
+const decoder = new TextDecoder();
+
+function take({ bytes, length }: DecisionChunk, lost: number): void {
   if (lost > 0) recorder.addLost(lost);
-  for (const { generation, decision } of decodeDecisions(text)) {
+  for (const { generation, decision } of decodeDecisions(decoder.decode(bytes.subarray(0, length)))) {
     let observer = observers.get(generation);
     if (observer === undefined) {
       observer = recorder.toObserver(generation);
@@ -72,7 +74,7 @@ function take(text: string, lost: number): void {
     }
     observer(decision);
   }
-  send({ type: "taken", status: recorder.status() });
+  send({ type: "taken", status: recorder.status(), bytes }, [bytes.buffer]);
 }
 
 function watch(isWatched: boolean): void {
@@ -100,7 +102,7 @@ async function answer(question: Question): Promise<unknown> {
 }
 
 parentPort?.on("message", (message: ToThread) => {
-  if (message.type === "decisions") take(message.text, message.lost);
+  if (message.type === "decisions") take(message.chunk, message.lost);
   else if (message.type === "watch") watch(message.isWatched);
   else {
     const { number, question } = message;

@@ -12,6 +12,7 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from "../../src/records/index.ts";
+import { DecisionChunks } from "./decision-chunks.ts";
 import {
   type Answers,
   encodeDecision,
@@ -31,9 +32,8 @@ export interface ThreadRecorderOptions extends RecordSettings {
 export type ThreadRecording = StoredRecording;
 
 /** How long decisions are left to gather, in milliseconds. */
-const GATHER_MS = 20;
-const MAX_BATCH = 500;
-/** How many batches the thread may have that it has not said it took. */
+const GATHER_MS = 40;
+/** How many chunks the thread may have that it has not said it took. */
 const MAX_UNTAKEN = 8;
 
 /**
@@ -76,7 +76,7 @@ class ThreadRecorder implements ThreadRecording {
   readonly #maxWaiting: number;
   readonly #questions = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   readonly #loss = new RecentLoss();
-  #pending: { readonly decision: ObservedDecision; readonly generation: number }[] = [];
+  readonly #pending: DecisionChunks;
   #timer: NodeJS.Timeout | undefined;
   #untakenCount = 0;
   #questionCount = 0;
@@ -91,6 +91,7 @@ class ThreadRecorder implements ThreadRecording {
     const { sqlite, file, http, console: hasConsole, maxWaiting = 10_000 } = settings;
     this.#log = log;
     this.#maxWaiting = maxWaiting;
+    this.#pending = new DecisionChunks(maxWaiting);
     this.#hasSinks = hasConsole === true || [sqlite, file, http].some((sink) => sink !== undefined);
     // The same file, as it is or as it is built.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
@@ -114,8 +115,8 @@ class ThreadRecorder implements ThreadRecording {
   toObserver(generation = 1): OnDecision {
     return (decision) => {
       if (this.#isClosed || (!this.#hasSinks && this.hub.size === 0)) return;
-      this.#pending.push({ decision, generation });
-      if (this.#pending.length > this.#maxWaiting * 1.1) this.#dropOldest();
+      this.#add(decision, generation);
+      if (this.#pending.count > this.#maxWaiting) this.#dropOldest();
       this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
     };
   }
@@ -125,7 +126,7 @@ class ThreadRecorder implements ThreadRecording {
     return {
       degraded: degraded || this.#loss.isRecent(this.#droppedCount) || (this.#failure !== undefined && !this.#isClosed),
       dropped: dropped + this.#droppedCount,
-      waiting: waiting + this.#pending.length,
+      waiting: waiting + this.#pending.count,
       sinks,
     };
   }
@@ -150,14 +151,22 @@ class ThreadRecorder implements ThreadRecording {
     await this.#thread.terminate();
   }
 
-  #post(message: ToThread): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
-    this.#thread.postMessage(message);
+  #post(message: ToThread, transfer: readonly ArrayBuffer[] = []): void {
+    this.#thread.postMessage(message, transfer);
+  }
+
+  #add(decision: ObservedDecision, generation: number): void {
+    try {
+      this.#pending.add(encodeDecision(decision, generation));
+    } catch (error) {
+      this.#log.error("no record could be made of a decision", { error: String(error).slice(0, 200) });
+      this.#droppedCount += 1;
+      this.#unsaidCount += 1;
+    }
   }
 
   #sendAll(): void {
-    this.#untakenCount = 0;
-    while (this.#pending.length > 0) {
+    while (this.#pending.count > 0) {
       this.#untakenCount = 0;
       this.#send();
     }
@@ -167,31 +176,18 @@ class ThreadRecorder implements ThreadRecording {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     // A thread that does not keep up must not be sent ever more; decisions wait here, and the oldest are dropped.
-    if (this.#pending.length === 0 || this.#untakenCount >= MAX_UNTAKEN || this.#failure !== undefined) {
-      if (this.#failure !== undefined) this.#pending = [];
-      return;
+    while (this.#untakenCount < MAX_UNTAKEN) {
+      const chunk = this.#pending.take();
+      if (chunk === undefined) return;
+      if (this.#failure !== undefined) continue;
+      this.#untakenCount += 1;
+      this.#post({ type: "decisions", chunk, lost: this.#unsaidCount }, [chunk.bytes.buffer]);
+      this.#unsaidCount = 0;
     }
-    const batch = this.#pending.slice(0, MAX_BATCH);
-    this.#pending = this.#pending.slice(MAX_BATCH);
-    const texts: string[] = [];
-    for (const { decision, generation } of batch) {
-      try {
-        texts.push(encodeDecision(decision, generation));
-      } catch (error) {
-        this.#log.error("no record could be made of a decision", { error: String(error).slice(0, 200) });
-        this.#droppedCount += 1;
-        this.#unsaidCount += 1;
-      }
-    }
-    this.#untakenCount += 1;
-    this.#post({ type: "decisions", text: `[${texts.join(",")}]`, lost: this.#unsaidCount });
-    this.#unsaidCount = 0;
-    if (this.#pending.length > 0) this.#timer = setTimeout(() => this.#send(), 0);
   }
 
   #dropOldest(): void {
-    const count = this.#pending.length - this.#maxWaiting;
-    this.#pending = this.#pending.slice(count);
+    const count = this.#pending.take()?.count ?? 0;
     if (this.#droppedCount === 0) this.#log.error("decisions are not recorded: there are too many at once");
     this.#droppedCount += count;
     this.#unsaidCount += count;
@@ -225,8 +221,9 @@ class ThreadRecorder implements ThreadRecording {
     else {
       this.#status = message.status;
       if (message.type !== "taken") return;
+      this.#pending.reuse(message.bytes);
       this.#untakenCount = Math.max(0, this.#untakenCount - 1);
-      if (this.#pending.length > 0) this.#timer ??= setTimeout(() => this.#send(), 0);
+      if (this.#pending.count > 0) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
     }
   }
 

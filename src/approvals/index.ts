@@ -16,6 +16,9 @@ export {
 } from "./approval.ts";
 export { type BoundCall, toCallHash } from "./call-hash.ts";
 export { ChangeHub } from "./change-hub.ts";
+export { toApprovalEvent } from "./event.ts";
+export { createHumanApprovalHook, HUMAN_APPROVAL, registerHumanApproval } from "./human-approval.ts";
+export { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
 export {
   ApprovalManager,
   type ApprovalManagerOptions,

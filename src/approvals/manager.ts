@@ -58,6 +58,8 @@ export interface Asked {
 /** Each of them means that another process or call has changed the approval meanwhile; the states come to an end. */
 const MAX_ATTEMPTS = 256;
 const MAX_SWEPT = 200;
+/** How often approvals whose time is over are looked for, in milliseconds. */
+const TIDY_MS = 10_000;
 
 const platformTimer: StartTimer = (run, delayMs) => {
   const timer = setTimeout(run, delayMs);
@@ -78,6 +80,9 @@ export class ApprovalManager {
   readonly #now: () => number;
   readonly #startTimer: StartTimer;
   readonly #log: Log;
+  readonly #waiting = new Set<() => void>();
+  #stopTidying: (() => void) | undefined;
+  #isReleased = false;
 
   constructor(options: ApprovalManagerOptions) {
     const { store, masks = [], onNews, crypto: port = webCrypto, now = Date.now, startTimer = platformTimer } = options;
@@ -177,7 +182,8 @@ export class ApprovalManager {
     for (;;) {
       const approval = await this.get(id);
       const leftMs = Math.min(endsAtMs, Date.parse(approval.expires)) - this.#now();
-      if (approval.status !== "pending" || signal?.aborted === true || this.#now() >= endsAtMs) return approval;
+      const isOver = signal?.aborted === true || this.#isReleased || this.#now() >= endsAtMs;
+      if (approval.status !== "pending" || isOver) return approval;
       await this.#pause(approval, leftMs, signal);
     }
   }
@@ -193,6 +199,40 @@ export class ApprovalManager {
   /** Calls `listener` after each change by any process. @returns lets go of it */
   subscribe(listener: OnApprovalChange): Promise<() => void> {
     return this.store.subscribe(listener);
+  }
+
+  /**
+   * Settles approvals whose time is over, now and then, and deletes settled ones that are old, until it is closed.
+   * @param keepMs - How long they are kept after their last change, in milliseconds.
+   */
+  tidy(keepMs: number): void {
+    const tidy = async (): Promise<void> => {
+      try {
+        while ((await this.sweep()) === MAX_SWEPT);
+        await this.store.prune(this.#now() - keepMs);
+      } catch (error) {
+        // It is tried again; whoever asks meanwhile is told.
+        this.#log.warn("approvals were not tidied", { error: error instanceof Error ? error.message : String(error) });
+      }
+      if (this.#stopTidying !== undefined) schedule();
+    };
+    const schedule = (): void => void (this.#stopTidying = this.#startTimer(() => void tidy(), TIDY_MS));
+    this.#stopTidying?.();
+    schedule();
+  }
+
+  /** Ends every wait from now on: who waits is told that the approval is pending. For a gateway that is to stop. */
+  release(): void {
+    this.#isReleased = true;
+    for (const end of this.#waiting) end();
+  }
+
+  /** Ends every wait and lets go of the store. */
+  async close(): Promise<void> {
+    this.release();
+    this.#stopTidying?.();
+    this.#stopTidying = undefined;
+    await this.store.close();
   }
 
   async #change(id: string, transition: (approval: Approval, nowMs: number) => Approval): Promise<Approval> {
@@ -213,12 +253,14 @@ export class ApprovalManager {
   async #pause({ id, version }: Approval, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
     const controller = new AbortController();
     const end = (): void => controller.abort();
+    this.#waiting.add(end);
     const stop = this.#startTimer(end, Math.max(0, delayMs));
     signal?.addEventListener("abort", end);
     try {
       await this.store.changed(id, { version, signal: controller.signal });
     } finally {
       stop();
+      this.#waiting.delete(end);
       signal?.removeEventListener("abort", end);
       // A store that woke early lets go of what it holds for the wait.
       end();

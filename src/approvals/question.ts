@@ -1,6 +1,7 @@
 import { HookgateError } from "../errors.ts";
 import { toCanonicalJson } from "../records/canonical.ts";
 import { type MaskPath, maskValue } from "../records/mask.ts";
+import { MaskedValues } from "../records/secrets.ts";
 import type { Approval, ApprovalRisk, Requester } from "./approval.ts";
 import type { BoundCall } from "./call-hash.ts";
 import { toTime } from "./state.ts";
@@ -95,7 +96,8 @@ function toShown(given: Readonly<Record<string, unknown>>, masks: readonly MaskP
     );
   }
   // A copy: what the hook was given is changed or gone later.
-  const shown = maskValue(JSON.parse(text), masks);
+  const values = new MaskedValues();
+  const shown = values.scrub(maskValue(JSON.parse(text), masks, values.add));
   const masked: unknown = typeof shown === "object" && shown !== null ? Reflect.get(shown, "arguments") : undefined;
   return typeof masked === "object" && masked !== null ? { ...masked } : { "": masked };
 }

@@ -35,7 +35,10 @@ export interface ApprovalChange {
   readonly status: ApprovalStatus;
 }
 
-/** Told of each change; undefined when some may have been missed. It must not throw. */
+/**
+ * Told of each change this process makes, and of those of others: of some that come together perhaps only the last.
+ * Undefined when some may have been missed. It must not throw.
+ */
 export type OnApprovalChange = (change: ApprovalChange | undefined) => void;
 
 /** Options of {@link ApprovalStore.changed}. */
@@ -81,7 +84,7 @@ export interface ApprovalStore extends ReplayStore {
    * when the signal aborts. It may resolve early; it is asked again then. One wait holds no timer of its own.
    */
   changed(id: string, options: ChangedOptions): Promise<void>;
-  /** Calls `listener` after each change by any process. @returns lets go of it */
+  /** Calls `listener` after changes by any process. @returns lets go of it */
   subscribe(listener: OnApprovalChange): Promise<() => void>;
   /** Resolves when the store can be read and written. */
   health(): Promise<void>;

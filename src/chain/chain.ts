@@ -70,6 +70,8 @@ export interface ChainOutcome<P extends object, V, H = ChainHook<P>> {
   /** Whether the host's signal ended the chain. */
   readonly aborted: boolean;
   readonly records: readonly HookRecord[];
+  /** What verdicts that let the chain go on said beside; absent when they said nothing. */
+  readonly said?: Readonly<Record<string, unknown>> | undefined;
   /** The detached hooks that were reached; absent when there were none. */
   readonly detached?: readonly DetachedCall<P, H>[] | undefined;
 }
@@ -148,6 +150,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
   readonly #asksHooks: boolean;
   readonly #records: HookRecord[] = [];
   #detached: DetachedCall<P, H>[] | undefined;
+  #said: Readonly<Record<string, unknown>> | undefined;
   /** When the attempt that runs, or the next one, began: the end of the one before. */
   #startedAtMs: number;
   #isExhausted = false;
@@ -223,7 +226,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
       this.#record({ ...base, outcome: "no_verdict", kind: judged.kind, error: judged.message, ...scope.noted }, step);
       return "call";
     }
-    const { outcome, withheld, next, halt } = judged;
+    const { outcome, withheld, next, halt, said } = judged;
     const partly = withheld && { kind: withheld.kind, error: withheld.message };
     const verdict = hook.audit === true ? { outcome: "audit", would: toWould(judged) } : { outcome };
     this.#record({ ...base, ...verdict, ...partly, ...scope.noted }, step);
@@ -231,6 +234,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     if (this.deadline.aborted) return this.end();
     if (hook.audit === true) return "next_hook";
     if (next !== undefined) this.#change(next);
+    if (said !== undefined) this.#said = { ...this.#said, ...said };
     return halt === undefined ? "next_hook" : this.end({ halt: { hook: name, verdict: halt } });
   }
 
@@ -270,6 +274,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
       aborted: this.deadline.aborted,
       records: this.#records,
       ...(this.#detached && { detached: this.#detached }),
+      ...(this.#said && { said: this.#said }),
       ...ending,
     };
   }
@@ -295,6 +300,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
       for (const record of outcome.records)
         if (hook !== undefined) this.#record(ending ? asUnused(record) : record, { hook });
       if (outcome.exhausted) this.#isExhausted = true;
+      if (outcome.said !== undefined) this.#said = { ...this.#said, ...outcome.said };
       if (outcome.detached !== undefined && ending === undefined) (this.#detached ??= []).push(...outcome.detached);
       if (outcome.halt !== undefined || outcome.failure !== undefined) ending ??= outcome;
     }

@@ -39,6 +39,8 @@ export interface Judgement<P extends object, V> {
   readonly halt?: V;
   /** Why, for people; shown where the verdict is not applied. */
   readonly reason?: string;
+  /** What goes on to the host although the chain goes on; of several the last counts. */
+  readonly said?: Readonly<Record<string, unknown>>;
   /** A part of the verdict that was not applied; the rest of it counts. */
   readonly withheld?: { readonly kind: NoVerdictKind; readonly message: string };
 }

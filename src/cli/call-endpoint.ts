@@ -1,6 +1,6 @@
-import { parseConfig } from "../config/index.ts";
+import { createBuiltins, parseConfig } from "../config/index.ts";
 import type { Log } from "../log.ts";
-import { createBuiltinRegistry, type HookHost } from "../picoclaw/index.ts";
+import type { HookHost } from "../picoclaw/index.ts";
 import { type Args, type OptionSpecs, UsageError } from "./args.ts";
 import type { CliHost } from "./host.ts";
 import type { CallPoint } from "./payload.ts";
@@ -58,9 +58,9 @@ export async function connectEndpoint(args: Args, { point, host, log }: ConnectE
     retry: 0,
   };
   const config = { hooks: { processes: { endpoint: entry } }, gateway: { id: args.get("gateway-id") ?? "hookgate" } };
-  const builtins = createBuiltinRegistry();
+  const builtins = createBuiltins();
   const parsed = parseConfig(JSON.stringify(config), { env: host.env, builtins, file: "--endpoint" });
-  return (await startHooks({ config: parsed, builtins, baseDir: "." }, { host, log, takesAnyName: true })).manager;
+  return (await startHooks({ config: parsed, baseDir: "." }, { host, log, takesAnyName: true })).manager;
 }
 
 /** A reference to the variable that a flag names: the value itself is in no text that could be shown. */

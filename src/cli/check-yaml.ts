@@ -1,4 +1,10 @@
-import { type Config, createLifecycleFromConfig, type StartedLifecycle, type YamlConfig } from "../config/index.ts";
+import {
+  type Config,
+  createBuiltins,
+  createLifecycleFromConfig,
+  type StartedLifecycle,
+  type YamlConfig,
+} from "../config/index.ts";
 import { type FileHook, formatHookProblem, type HookFileProblem, type LoadedHookFile } from "../jcli/index.ts";
 import { silentLog } from "../log.ts";
 import type { CliHost } from "./host.ts";
@@ -35,7 +41,14 @@ export async function checkYaml(
 ): Promise<CheckedYaml> {
   const now = (): number => host.now();
   const yaml = { ...host.yaml, env: host.env };
-  const started = await createLifecycleFromConfig(config, { ...loaded, ...host.ports, log: silentLog, now, yaml });
+  const started = await createLifecycleFromConfig(config, {
+    ...loaded,
+    ...host.ports,
+    builtins: createBuiltins(),
+    log: silentLog,
+    now,
+    yaml,
+  });
   await started.lifecycle.close();
   const files = await Promise.all(started.files.map((file) => checkFile(file, host)));
   const usesModel = started.files.some(({ hooks }) => hooks.some(({ definition }) => definition.type === "llm"));

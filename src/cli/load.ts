@@ -1,6 +1,5 @@
-import { type Config, MAX_CONFIG_CHARS, parseConfig } from "../config/index.ts";
+import { type Config, createBuiltins, MAX_CONFIG_CHARS, parseConfig } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
-import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
 
 /** A config file that was found and read. */
@@ -12,7 +11,6 @@ export interface LoadedConfig {
   readonly text: string;
   /** The directory it is in, as an absolute path. */
   readonly baseDir: string;
-  readonly builtins: BuiltinRegistry;
 }
 
 const DEFAULT_FILE = "hooks.json";
@@ -49,9 +47,8 @@ export async function reloadConfig(
 }
 
 function toLoaded(text: string, file: string, host: CliHost): LoadedConfig {
-  const builtins = createBuiltinRegistry();
-  const config = parseConfig(text, { env: host.env, builtins, file });
-  return { config, file, text, baseDir: host.directoryOf(file), builtins };
+  const config = parseConfig(text, { env: host.env, builtins: createBuiltins(), file });
+  return { config, file, text, baseDir: host.directoryOf(file) };
 }
 
 /**

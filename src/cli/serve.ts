@@ -1,4 +1,3 @@
-import type { StartedHost } from "../config/index.ts";
 import { assertBindable, hasAuth } from "../gateway/index.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
@@ -7,6 +6,7 @@ import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
 import { openServing } from "./serving.ts";
+import type { StartedHooks } from "./start-hooks.ts";
 import { createPaint, toLine } from "./text.ts";
 
 const FLUSH_MS = 2000;
@@ -112,7 +112,7 @@ const TRY = `{"jsonrpc":"2.0","id":1,"method":"hook.check_tool","params":{"tool"
 
 interface Served {
   readonly loaded: LoadedConfig;
-  readonly made: StartedHost;
+  readonly made: StartedHooks;
   readonly host: CliHost;
 }
 

@@ -1,11 +1,13 @@
+import type { ApprovalManager } from "../approvals/index.ts";
 import { isSameJson } from "../chain/index.ts";
 import {
   type Config,
+  keepApprovalsMs,
   listHookFiles,
   MAX_CONFIG_CHARS,
   PortPool,
   type StartedHook,
-  type StartedHost,
+  toApprovalSettings,
 } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import {
@@ -22,10 +24,10 @@ import {
 } from "../gateway/index.ts";
 import { formatHookProblem } from "../jcli/index.ts";
 import type { Log } from "../log.ts";
-import { ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
+import { type HostEvent, ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
 import { type LoadedConfig, readFile, reloadConfig } from "./load.ts";
-import { startHooks } from "./start-hooks.ts";
+import { type StartedHooks, startHooks } from "./start-hooks.ts";
 import { WatchedFiles } from "./watched-files.ts";
 import { startWatching, type Watching } from "./watching.ts";
 
@@ -47,7 +49,7 @@ export interface Serving extends ReloadPort {
   readonly gateway: Gateway;
   readonly hooks: ReloadableHost<RetirableHost>;
   /** The hooks as they came up at first. */
-  readonly made: StartedHost;
+  readonly made: StartedHooks;
   readonly hostname: string;
   readonly port: number;
   /** Reads the config again when one of its files has changed, and on SIGHUP; the result lets go of that. */
@@ -66,6 +68,8 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
   const pool = new PortPool();
   let hooks: ReloadableHost<RetirableHost> | undefined;
   let gateway: Gateway | undefined;
+  let first: StartedHooks | undefined;
+  let generations: Generations | undefined;
   const watching = startWatching(loaded.config, {
     host,
     log,
@@ -75,23 +79,27 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
   });
   async function close(): Promise<void> {
     await hooks?.close();
+    await (generations?.approvals ?? first?.approvals)?.close();
     await watching.close();
   }
   try {
-    const first = await startHooks(loaded, { host, log, pool, onDecision: watching.toObserver(loaded.config, 1) });
+    const emit = (event: HostEvent): void => hooks?.emit(event);
+    const onDecision = watching.toObserver(loaded.config, 1);
+    first = await startHooks(loaded, { host, log, pool, onDecision, emit });
     hooks = new ReloadableHost(first.host);
     const { config } = loaded;
     const hostname = address.hostname ?? config.gateway.host;
-    const generations = new Generations({ ...options, loaded, pool, hooks, hostname, first, watching });
-    gateway = await generations.open();
+    const made = new Generations({ ...options, loaded, pool, hooks, hostname, first, watching, emit });
+    generations = made;
+    gateway = await made.open();
     return {
-      ...generations.reloader,
+      ...made.reloader,
       gateway,
       hooks,
       made: first,
       hostname,
       port: address.port ?? config.gateway.port,
-      reloadOnChange: () => generations.reloadOnChange(),
+      reloadOnChange: () => made.reloadOnChange(),
       close,
     };
   } catch (error) {
@@ -105,14 +113,16 @@ interface GenerationsOptions extends OpenServingOptions {
   readonly pool: PortPool;
   readonly hooks: ReloadableHost<RetirableHost>;
   readonly hostname: string;
-  readonly first: StartedHost;
+  readonly first: StartedHooks;
   readonly watching: Watching;
+  /** Tells the observers there are. */
+  readonly emit: (event: HostEvent) => void;
 }
 
 /** What answers, made of one configuration. */
 interface Generation {
   readonly gateway: RetirableGateway;
-  readonly made: StartedHost;
+  readonly made: StartedHooks;
   /** Aborted when others may watch decisions than may now. */
   readonly streams: AbortController;
   readonly loaded: LoadedConfig;
@@ -125,7 +135,9 @@ class Generations {
   /** One for all: a signed request that was seen before a reload was seen. */
   readonly #replay = createMemoryReplayStore();
   #gateway: ReloadableGateway | undefined;
-  #made: StartedHost;
+  /** One for all: what people are asked for outlives a reload. */
+  #approvals: ApprovalManager | undefined;
+  #made: StartedHooks;
   #loaded: LoadedConfig;
   #streams = new AbortController();
   #lastText: string | undefined;
@@ -134,12 +146,18 @@ class Generations {
   constructor(options: GenerationsOptions) {
     this.#options = options;
     this.#made = options.first;
+    this.#approvals = options.first.approvals;
     this.#loaded = options.loaded;
     this.#lastText = options.loaded.text;
     this.reloader = createReloader({ apply: (generation) => this.#apply(generation), log: options.log });
   }
 
+  get approvals(): ApprovalManager | undefined {
+    return this.#approvals;
+  }
+
   async open(): Promise<Gateway> {
+    this.#approvals?.tidy(keepApprovalsMs(this.#loaded.config));
     this.#gateway = createReloadableGateway(
       await this.#build(this.#made, { config: this.#loaded.config, streams: this.#streams }),
     );
@@ -183,16 +201,17 @@ class Generations {
   }
 
   async #apply(generation: number): Promise<ReloadChange> {
-    const { host, log, loaded, pool, watching } = this.#options;
+    const { host, log, loaded, pool, watching, emit } = this.#options;
     const onText = (text: string): void => void (this.#lastText = text);
     const next = await reloadConfig(loaded.file, { host, onText });
     // Whatever stands in the way, mending it is a change too.
     this.#files?.set([...this.#filesOf(this.#loaded), ...this.#filesOf(next)]);
     this.#assertReloadable(next.config);
     const before = this.#made;
-    const previous = { previous: before.manager, previousHost: before.host };
+    const approvals = this.#approvals;
+    const previous = { previous: before.manager, previousHost: before.host, approvals };
     const onDecision = watching.toObserver(next.config, generation);
-    const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision });
+    const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision, emit });
     let change: ReloadChange;
     try {
       assertReadable(before, made);
@@ -204,6 +223,7 @@ class Generations {
       this.#swap({ gateway, made, streams, loaded: next });
     } catch (error) {
       await made.host.close();
+      if (made.approvals !== approvals) await made.approvals?.close();
       throw error;
     }
     const lost = [...adoptSessions(before, made), ...(await watching.follow(next.config))];
@@ -219,12 +239,14 @@ class Generations {
     if (streams !== this.#streams) this.#streams.abort();
     this.#streams = streams;
     this.#made = made;
+    this.#approvals = made.approvals;
+    this.#approvals?.tidy(keepApprovalsMs(loaded.config));
     this.#loaded = loaded;
     this.#files?.set(this.#filesOf(loaded));
   }
 
   async #build(
-    { manager, started, yaml }: StartedHost,
+    { manager, started, yaml, approvals }: StartedHooks,
     { config, streams }: { readonly config: Config; readonly streams: AbortController },
   ): Promise<RetirableGateway> {
     const { host, log, hooks, hostname, watching } = this.#options;
@@ -234,6 +256,7 @@ class Generations {
       ...watching.toPages(config),
       streamsEnd: streams.signal,
       host: hooks,
+      approvals,
       lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
       reload: this.reloader,
@@ -260,7 +283,7 @@ class Generations {
   }
 
   /** What is made once and for all cannot become another while the gateway runs. */
-  #assertReloadable({ gateway: { host, port }, metrics }: Config): void {
+  #assertReloadable({ gateway: { host, port }, metrics, ...rest }: Config): void {
     const { address, loaded } = this.#options;
     const { gateway: first, ...own } = loaded.config;
     const lines: string[] = [];
@@ -271,18 +294,24 @@ class Generations {
       lines.push(`gateway.port: another port needs a restart; the config it was started with says ${first.port}`);
     }
     if (!isSameJson(metrics, own.metrics)) lines.push("metrics: to switch metrics on or off needs a restart");
+    if (
+      this.#approvals !== undefined &&
+      !isSameJson(toApprovalSettings(rest), toApprovalSettings(this.#loaded.config))
+    ) {
+      lines.push("approvals: another store or mask needs a restart, for there may be approvals that are waited for");
+    }
     if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
   }
 }
 
 /** Hooks of a file that ran must not be gone because the file cannot be read any more. */
-function assertReadable({ yaml: before }: StartedHost, { yaml: now }: StartedHost): void {
+function assertReadable({ yaml: before }: StartedHooks, { yaml: now }: StartedHooks): void {
   const known = new Set(errorsOf(before));
   const lines = errorsOf(now).filter((line) => !known.has(line));
   if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
 }
 
-function errorsOf(yaml: StartedHost["yaml"]): readonly string[] {
+function errorsOf(yaml: StartedHooks["yaml"]): readonly string[] {
   return (yaml?.files ?? []).flatMap(({ path, problems }) =>
     problems.filter(({ severity }) => severity === "error").map((problem) => formatHookProblem(problem, path)),
   );
@@ -298,7 +327,7 @@ function assertRequired(started: readonly StartedHook[]): void {
   throw new HookgateError("ERR_CONFIG", lines.join("\n"));
 }
 
-function toChange({ started: before }: StartedHost, { started: now, yaml }: StartedHost): ReloadChange {
+function toChange({ started: before }: StartedHooks, { started: now, yaml }: StartedHooks): ReloadChange {
   const kept = now.filter((hook) => hook.kept === true).map(({ name }) => name);
   const files = yaml?.files ?? [];
   return {
@@ -317,7 +346,7 @@ function toWarning({ name, state, reason }: StartedHook): string {
 }
 
 /** Lets sessions keep the hooks they registered; what is lost is said. */
-function adoptSessions({ yaml: before }: StartedHost, { yaml: now }: StartedHost): readonly string[] {
+function adoptSessions({ yaml: before }: StartedHooks, { yaml: now }: StartedHooks): readonly string[] {
   if (before === undefined || now === undefined) return [];
   const lost = now.lifecycle.sessions.adopt(before.lifecycle.sessions);
   return lost.map((problem) => `a hook of a session is gone: ${problem}`);

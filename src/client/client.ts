@@ -1,5 +1,6 @@
 import { HookgateError, isHookCallError, type NoVerdictKind } from "../errors.ts";
-import { type Log, silentLog } from "../log.ts";
+import { silentLog } from "../log.ts";
+import { RepeatLog } from "../log-limit.ts";
 import { encodeContext, isActionOf, RUN_METHOD } from "../jcli/codec.ts";
 import {
   encodePayload,
@@ -91,7 +92,7 @@ class GatewayClient implements HookHost {
   readonly #approvalMs: number;
   readonly #lifecycleMs: number;
   readonly #interceptors: "continue" | "abort_turn";
-  readonly #log: Log;
+  readonly #repeats: RepeatLog;
   readonly #now: () => number;
   #isClosed = false;
 
@@ -125,8 +126,8 @@ class GatewayClient implements HookHost {
       maxQueuedEvents: toPositive("maxQueuedEvents", options.maxQueuedEvents, 1024),
       log,
     });
-    this.#log = log;
     this.#now = options.now ?? (() => performance.now());
+    this.#repeats = new RepeatLog({ log, now: this.#now });
   }
 
   async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
@@ -223,6 +224,7 @@ class GatewayClient implements HookHost {
     this.#isClosed = true;
     await this.#events.flush(CLOSE_MS);
     this.#events.close();
+    this.#repeats.flush();
   }
 
   #askFlow<P extends Origin>(sent: Sent<P>, options: HostCallOptions | undefined): Promise<FlowDecision<P>> {
@@ -274,7 +276,8 @@ class GatewayClient implements HookHost {
   }
 
   #record({ point, kind, error, ms }: NoVerdictFields, isOpen: boolean): Failure {
-    this.#log.warn("the gateway gave no verdict", { point, kind, error, effect: isOpen ? "skipped" : "not skipped" });
+    const fields = { point, kind, error, effect: isOpen ? "skipped" : "not skipped" };
+    this.#repeats.warn(`${point} ${kind}`, "the gateway gave no verdict", fields);
     const base = { hook: "gateway", source: "http", point, outcome: "no_verdict", kind, error, ms, attempt: 1 };
     const records: Trace["records"] = [isOpen ? { ...base, failed_open: true } : base];
     return { trace: { id: crypto.randomUUID(), records }, how: kind === "timeout" ? "timed out" : "failed" };

@@ -1,4 +1,6 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
+import type { ApprovalStoreKind } from "./approvals-schema.ts";
+import { checkApprovals } from "./check-approvals.ts";
 import { checkGateway } from "./check-gateway.ts";
 import { checkOperation } from "./check-operation.ts";
 import { checkRecords } from "./check-records.ts";
@@ -15,6 +17,8 @@ export interface CheckOptions {
   readonly isFromEnvironment: (path: string) => boolean;
   /** Where records can go. */
   readonly recordPlaces: readonly RecordPlace[];
+  /** Where approvals can be kept. */
+  readonly approvalStores: readonly ApprovalStoreKind[];
 }
 
 /**
@@ -33,6 +37,7 @@ export function checkMeaning(root: unknown, options: CheckOptions): readonly Fin
     ...checkNamesApart(builtins.filter(isLoaded(root)), loaded),
     ...checkGateway(root),
     ...checkRecords(root, options.recordPlaces),
+    ...checkApprovals(root, options.approvalStores),
   ];
 }
 

@@ -1,3 +1,12 @@
+export {
+  type ApprovalsFromConfigOptions,
+  createApprovalsFromConfig,
+  keepApprovalsMs,
+  type OpenApprovalStore,
+  toApprovalSettings,
+} from "./approvals.ts";
+export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from "./approvals-schema.ts";
+export { createBuiltins } from "./builtins.ts";
 export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
 export { formatPath, type JsonPath, valueAt } from "./path.ts";
 export type { Environment } from "./interpolate.ts";

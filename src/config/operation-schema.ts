@@ -5,7 +5,7 @@ import {
   FAILURE_EFFECTS,
   type HookExecutionMode,
   type HookMatch,
-  type MatchField,
+  matchSchema,
 } from "../picoclaw/index.ts";
 
 /** What a no-verdict means, by cause. */
@@ -55,26 +55,6 @@ export const failureShape: FailureShape = {
   on_invalid: effect("what the hook answers is no verdict, or is not proven to be its own"),
   on_unreachable: effect("the hook cannot be asked"),
 };
-
-function patterns(what: string): z.ZodExactOptional<z.ZodArray<z.ZodString>> {
-  return z
-    .array(z.string().regex(/^!?[^!]/, "a pattern must not be empty"))
-    .min(1)
-    .exactOptional()
-    .describe(`Patterns for ${what}.`);
-}
-
-const matchSchema: z.ZodType<HookMatch> = z
-  .strictObject({
-    tool: patterns("the tool's name"),
-    channel: patterns("the channel the user writes on"),
-    agent: patterns("meta.AgentID"),
-    model: patterns("the model's name"),
-    session: patterns("meta.SessionKey"),
-  } satisfies Record<MatchField, ReturnType<typeof patterns>>)
-  .describe(
-    'For which calls of its points the hook is made: every key that is there must match. "*" stands for any characters; a pattern with "!" in front excludes.',
-  );
 
 const cacheSchema: z.ZodType<CacheConfig> = z
   .strictObject({

@@ -9,7 +9,7 @@ export interface OwnPart {
   readonly findings: readonly Finding[];
 }
 
-const OWN_KEYS = ["$schema", "hooks", "gateway", "yaml", "records", "metrics"] as const;
+const OWN_KEYS = ["$schema", "hooks", "gateway", "yaml", "records", "metrics", "approvals"] as const;
 /** Top-level keys that a whole PicoClaw config file has and hookgate's own does not. */
 const PICOCLAW_KEYS = ["agents", "channels", "channel_list", "model_list", "providers"];
 /** What PicoClaw has in its own `gateway` object: where PicoClaw itself listens. */

@@ -1,4 +1,5 @@
 import type { BuiltinRegistry } from "../picoclaw/index.ts";
+import type { ApprovalStoreKind } from "./approvals-schema.ts";
 import { checkMeaning, isNeeded } from "./check.ts";
 import { toOperationNotes } from "./check-operation.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
@@ -18,12 +19,16 @@ export interface ParseConfigOptions {
   readonly file?: string | undefined;
   /** Where records can go on this runtime; a config that wants them elsewhere is refused. @default as on Node */
   readonly recordPlaces?: readonly RecordPlace[] | undefined;
+  /** Where approvals can be kept on this runtime. @default as on Node */
+  readonly approvalStores?: readonly ApprovalStoreKind[] | undefined;
 }
 
 /** The longest config that is read, in UTF-16 code units: while it is looked at, nothing else is answered. */
 export const MAX_CONFIG_CHARS = 4_194_304;
 
 const NODE_PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console"];
+
+const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite"];
 
 /** A config that can be used. */
 export interface Config extends ConfigFile {
@@ -38,7 +43,7 @@ export interface Config extends ConfigFile {
  * @throws {ConfigError} with every problem at once
  */
 export function parseConfig(text: string, options: ParseConfigOptions): Config {
-  const { env, builtins, file, recordPlaces = NODE_PLACES } = options;
+  const { env, builtins, file, recordPlaces = NODE_PLACES, approvalStores = NODE_STORES } = options;
   if (text.length > MAX_CONFIG_CHARS) {
     throw new ConfigError([{ path: "$", message: `longer than ${MAX_CONFIG_CHARS} characters` }], file);
   }
@@ -53,7 +58,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): Config {
   const isFromEnvironment = (path: string): boolean => filled.fromEnvironment.has(path);
   const { data, error } = fileSchema.safeParse(filled.value);
   const shape = toFindings(error?.issues ?? [], { schema: fileSchema, value: filled.value, isFromEnvironment });
-  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment, recordPlaces });
+  const meaning = checkMeaning(filled.value, { builtins, isFromEnvironment, recordPlaces, approvalStores });
   // A variable that is not set is one problem, not also that of a value nobody wrote.
   const unset = new Set(filled.findings.map(({ at }) => formatPath(at)));
   const others = [...shape, ...meaning].filter(({ at }) => !unset.has(formatPath(at)));

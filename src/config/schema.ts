@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type ApprovalsConfig, approvalsSchema } from "./approvals-schema.ts";
 import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
 import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
 import { type GatewayConfig, gatewaySchema } from "./gateway-schema.ts";
@@ -60,6 +61,8 @@ export interface ConfigFile {
   /** Absent: nothing is recorded. */
   readonly records?: RecordsConfig;
   readonly metrics: MetricsConfig;
+  /** Absent: human approvals are kept where they are by default, once a hook asks for them. */
+  readonly approvals?: ApprovalsConfig;
 }
 
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -127,6 +130,7 @@ export const fileSchema: z.ZodType<ConfigFile> = z.looseObject({
   yaml: yamlSchema.exactOptional(),
   records: recordsSchema.exactOptional(),
   metrics: metricsSchema,
+  approvals: approvalsSchema.exactOptional(),
 });
 
 /** The JSON Schema (draft 7, which editors know best) of a config file. */

@@ -1,6 +1,7 @@
 import {
   type Config,
   ConfigError,
+  createBuiltins,
   createHostFromConfig,
   type HookPorts,
   parseConfig,
@@ -9,7 +10,7 @@ import {
 } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import { type BuiltinRegistry, createBuiltinRegistry } from "../picoclaw/index.ts";
+import type { BuiltinRegistry } from "../picoclaw/index.ts";
 import type { IsolateRecorder } from "../records/index.ts";
 import { answerRefusal } from "./answer.ts";
 import { EDGE_RECORD_PLACES, type EdgeRecordPorts, explainAbsent, openEdgeRecording } from "./edge-records.ts";
@@ -84,11 +85,11 @@ interface Shared {
 }
 
 async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gateway> {
-  const { ports, configName: file, log = silentLog, builtins = createBuiltinRegistry() } = options;
+  const { ports, configName: file, log = silentLog, builtins = createBuiltins() } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
   const { records } = options;
   const recordPlaces = records === undefined ? [] : EDGE_RECORD_PLACES;
-  const config = parseConfig(toText(options), { env, builtins, file, recordPlaces });
+  const config = parseConfig(toText(options), { env, builtins, file, recordPlaces, approvalStores: [] });
   const { auth, limits } = config.gateway;
   if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
     throw new HookgateError("ERR_CONFIG", UNGUARDED);

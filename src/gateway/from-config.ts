@@ -160,7 +160,10 @@ async function toKeySet({ name, key, jwks_url: url }: HostConfig, options: HostO
 export interface GatewayFromConfigOptions
   extends
     CreateGatewayAuthOptions,
-    Pick<GatewayOptions, "host" | "hooks" | "lifecycle" | "methods" | "now" | "reload" | keyof RecordPages> {}
+    Pick<
+      GatewayOptions,
+      "host" | "hooks" | "approvals" | "lifecycle" | "methods" | "now" | "reload" | keyof RecordPages
+    > {}
 
 /**
  * Builds the gateway a config describes: who may call, its limits, and the keys it publishes.
@@ -173,8 +176,8 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, lifecycle, methods, now, log, reload, recording, records, metrics, absent, streamsEnd } =
-    options;
+  const { host, hooks, approvals, lifecycle, methods, now, log, reload } = options;
+  const { recording, records, metrics, absent, streamsEnd } = options;
   return createGateway({
     recording,
     records,
@@ -183,6 +186,7 @@ export async function createGatewayFromConfig(
     streamsEnd,
     host,
     hooks,
+    approvals,
     lifecycle,
     methods,
     reload,

@@ -1,16 +1,16 @@
 import { Hono } from "hono";
+import type { ApprovalManager } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
-import { answerEmpty, answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
+import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
 import { createTokenAuthenticator, isRefusal, type Principal, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
-import { isRpc } from "./is-rpc.ts";
 import { InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { type GatewayHook, toReadiness } from "./pages.ts";
+import { type GatewayHook, toReadiness, toStoreStatus } from "./pages.ts";
 import type { ReloadPort } from "./reload.ts";
 import {
   type GatewayLifecycle,
@@ -24,7 +24,8 @@ import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
-import { RPC_SCOPES, type RpcAnswer, RpcServer } from "./rpc.ts";
+import { RPC_SCOPES, RpcServer } from "./rpc.ts";
+import { isRpc, toResponse } from "./rpc-http.ts";
 
 /** The gateway as a server sees it. */
 export interface Gateway {
@@ -126,6 +127,7 @@ class GatewayServer {
   readonly #host: HookHost;
   readonly #hooks: () => readonly GatewayHook[];
   readonly #lifecycle: GatewayLifecycle | undefined;
+  readonly #approvals: ApprovalManager | undefined;
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -146,6 +148,7 @@ class GatewayServer {
     limits = {},
     allowedOrigins = [],
     lifecycle,
+    approvals,
     methods = {},
     jwks,
     reload,
@@ -157,6 +160,7 @@ class GatewayServer {
     this.#host = host;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
+    this.#approvals = approvals;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -240,11 +244,13 @@ class GatewayServer {
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
     const withHooks = (await this.refuseReader(request, info)) === undefined;
+    const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
     const readiness = toReadiness(this.#hooks(), {
       isDraining: this.#isDraining,
       withHooks,
       reload: this.#reload?.status(),
       records: this.#recording?.status(),
+      approvals,
     });
     const isReady = readiness.status === "ready" || readiness.status === "degraded";
     return answerJson(readiness, { status: isReady ? 200 : 503 });
@@ -314,6 +320,8 @@ class GatewayServer {
     this.#isDraining = true;
     // Those who watch would otherwise keep the server from ending.
     this.#recording?.hub?.close();
+    // Nor need those who wait for people: they are told to come again.
+    this.#approvals?.release();
     const startedAtMs = performance.now();
     const hasReceived = await this.#reading.idle(timeoutMs);
     const isIdle = hasReceived && (await this.#inFlight.idle(timeoutMs - (performance.now() - startedAtMs)));
@@ -336,16 +344,7 @@ class GatewayServer {
   }
 }
 
-const encoder = new TextEncoder();
 const EMPTY = new Uint8Array();
-
-/** Answers, with a signature where the caller has signed too. */
-async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Promise<Response> {
-  if (proof === undefined) return text === undefined ? answerEmpty({ status }) : answerText(text, status);
-  const body = text === undefined ? EMPTY : encoder.encode(text);
-  const headers = await proof.sign({ status, body });
-  return text === undefined ? answerEmpty({ status, headers }) : answerText(body, status, headers);
-}
 
 function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
   return wanted.some((scope) => scopes.has(scope));

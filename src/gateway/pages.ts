@@ -1,6 +1,8 @@
+import type { ApprovalStore } from "../approvals/index.ts";
 import type { MountedHookStatus } from "../picoclaw/index.ts";
 import type { ReloadStatus } from "./reload.ts";
 import type { RecorderStatus } from "../records/index.ts";
+import { settlesWithin } from "../wait.ts";
 
 /** A mounted hook as the gateway shows it. */
 export interface GatewayHook extends MountedHookStatus {
@@ -10,7 +12,10 @@ export interface GatewayHook extends MountedHookStatus {
 
 /** What `GET /readyz` answers. */
 export interface Readiness {
-  /** `degraded`: it is ready, but records of decisions are being lost or cannot be written. */
+  /**
+   * `degraded`: it is ready, but records of decisions are being lost or cannot be written, or human approvals cannot be
+   * kept, so that what needs one is denied.
+   */
   readonly status: "ready" | "degraded" | "not_ready" | "draining";
   /** Which configuration answers, counted from 1; only where it can be read again. */
   readonly generation?: number;
@@ -20,6 +25,14 @@ export interface Readiness {
   readonly hooks?: readonly UnreadyHook[];
   /** How the recording of decisions is going; only for those who may see it. */
   readonly records?: RecorderStatus;
+  /** Whether the store of human approvals can be reached; only for those who may see it. */
+  readonly approvals?: StoreStatus;
+}
+
+/** How a store of human approvals is. */
+export interface StoreStatus {
+  readonly store: string;
+  readonly available: boolean;
 }
 
 interface UnreadyHook {
@@ -38,6 +51,22 @@ export interface ReadinessOptions {
   readonly reload?: ReloadStatus | undefined;
   /** How the recording of decisions is going. */
   readonly records?: RecorderStatus | undefined;
+  /** How the store of human approvals is. */
+  readonly approvals?: StoreStatus | undefined;
+}
+
+/** How long a store may take to answer, in milliseconds: whoever probes does not wait for long. */
+const STORE_TIMEOUT_MS = 1000;
+
+/** Asks a store of human approvals whether it can be reached. */
+export async function toStoreStatus(store: ApprovalStore): Promise<StoreStatus> {
+  let available = false;
+  const asked = store.health().then(
+    () => void (available = true),
+    () => undefined,
+  );
+  await settlesWithin(asked, STORE_TIMEOUT_MS);
+  return { store: store.name, available };
 }
 
 /**
@@ -45,10 +74,11 @@ export interface ReadinessOptions {
  * required only shows here; its calls are no-verdicts, for its failure policy to decide.
  */
 export function toReadiness(hooks: readonly GatewayHook[], options: ReadinessOptions): Readiness {
-  const { isDraining, withHooks, records, reload } = options;
+  const { isDraining, withHooks, records, reload, approvals } = options;
   const unready = hooks.filter(({ state }) => state !== "ready");
   const isReady = unready.every(({ required }) => required !== true);
-  const status = isDraining ? "draining" : !isReady ? "not_ready" : records?.degraded ? "degraded" : "ready";
+  const isDegraded = records?.degraded === true || approvals?.available === false;
+  const status = isDraining ? "draining" : !isReady ? "not_ready" : isDegraded ? "degraded" : "ready";
   const base: Readiness = { status, ...(reload && { generation: reload.generation }) };
   if (!withHooks) return base;
   const failed = reload?.failed;
@@ -57,6 +87,7 @@ export function toReadiness(hooks: readonly GatewayHook[], options: ReadinessOpt
     ...(failed && { reload_failed: failed }),
     hooks: unready.map(toUnreadyHook),
     ...(records && { records }),
+    ...(approvals && { approvals }),
   };
 }
 

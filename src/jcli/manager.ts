@@ -9,6 +9,7 @@ import {
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
+import { RepeatLog } from "../log-limit.ts";
 import { settlesWithin } from "../wait.ts";
 import { BackgroundQueue } from "./background.ts";
 import { assertEvent, type HookContext, type HostContext, toHookContext } from "./context.ts";
@@ -86,6 +87,7 @@ export class LifecycleManager implements LifecycleHost {
   readonly sessions: SessionHooks;
   readonly #options: LifecycleManagerOptions;
   readonly #log: Log;
+  readonly #repeats: RepeatLog;
   readonly #ports: LifecyclePorts;
   readonly #chainTimeoutMs: number;
   readonly #background: BackgroundQueue;
@@ -106,6 +108,7 @@ export class LifecycleManager implements LifecycleHost {
     } = options;
     this.#options = options;
     this.#log = log;
+    this.#repeats = new RepeatLog({ log, now: options.now ?? (() => performance.now()) });
     this.#ports = ports;
     this.#chainTimeoutMs = assertBound("chainTimeoutMs", chainTimeoutMs, MAX_TIMEOUT_MS);
     const maxJobs = assertBound("maxBackgroundEvents", maxBackgroundEvents, Number.MAX_SAFE_INTEGER);
@@ -212,6 +215,7 @@ export class LifecycleManager implements LifecycleHost {
     this.#background.close();
     this.#closing.abort();
     await this.#background.drained();
+    this.#repeats.flush();
     this.sessions.close();
     for (const hook of Object.values(this.#levels).flat()) hook.close();
   }
@@ -263,14 +267,8 @@ export class LifecycleManager implements LifecycleHost {
       chain[at]?.counters.count(record);
       const { hook, point, kind, error, failed_open } = record;
       if (kind === undefined) continue;
-      this.#log.warn("hook gave no verdict", {
-        hook,
-        event: point,
-        kind,
-        error,
-        attempt: record.attempt,
-        skipped: failed_open,
-      });
+      const fields = { hook, event: point, kind, error, attempt: record.attempt, skipped: failed_open };
+      this.#repeats.warn(`${point} ${kind} ${hook}`, "hook gave no verdict", fields);
     }
   }
 

@@ -41,10 +41,11 @@ export function toApprovalDecision({
   failure,
   id,
   records,
+  said,
 }: ChainOutcome<ToolApproval, ApprovalHalt>): ApprovalDecision {
   const trace = toTrace({ id, records });
   if (halt !== undefined) return { ...halt.verdict, trace };
-  if (failure === undefined) return { approved: true, reason: "", trace };
+  if (failure === undefined) return { ...said, approved: true, reason: "", trace };
   const reason = failureReason("tool approval hook", failure);
   // A host that looks only at `approved` still does not run the tool.
   if (failure.effect === "abort_turn") return { approved: false, action: "abort_turn", reason, trace };

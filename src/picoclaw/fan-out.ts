@@ -1,5 +1,6 @@
 import { type ChainHook, type ChainRules, type Current, runChain } from "../chain/index.ts";
 import type { Log } from "../log.ts";
+import { RepeatLog } from "../log-limit.ts";
 import type { HookEvent } from "./event.ts";
 import { BoundedQueue } from "./queue.ts";
 
@@ -33,12 +34,14 @@ export class EventQueue {
   readonly #options: EventQueueOptions;
   readonly #queue: BoundedQueue<Current<HookEvent>>;
   readonly #counts: { delivered: number; failed: number };
+  readonly #repeats: RepeatLog;
   #closed = false;
 
   constructor(observer: Observer, { previous, ...options }: EventQueueOptions) {
     const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = options;
     this.#observer = observer;
     this.#options = options;
+    this.#repeats = new RepeatLog({ log: options.log, now: options.now ?? (() => performance.now()) });
     this.#counts = previous === undefined ? { delivered: 0, failed: 0 } : previous.#counts;
     this.#queue = new BoundedQueue({
       maxWaiting,
@@ -70,10 +73,11 @@ export class EventQueue {
   close(): void {
     this.#closed = true;
     this.#queue.close();
+    this.#repeats.flush();
   }
 
   async #deliver(event: Current<HookEvent>): Promise<void> {
-    const { now, log } = this.#options;
+    const { now } = this.#options;
     const { records } = await runChain([this.#observer], event, { rules, now });
     const [record] = records;
     if (record?.kind === undefined) {
@@ -81,6 +85,7 @@ export class EventQueue {
       return;
     }
     this.#counts.failed += 1;
-    log.warn("event not delivered", { hook: this.#observer.name, kind: record.kind, error: record.error });
+    const fields = { hook: this.#observer.name, kind: record.kind, error: record.error };
+    this.#repeats.warn(record.kind, "event not delivered", fields);
   }
 }

@@ -3,6 +3,7 @@ import type { LifecycleHandlers } from "../jcli/handler.ts";
 import type { Log } from "../log.ts";
 import type { CacheHint } from "./cache.ts";
 import type { HookEvent } from "./event.ts";
+import type { ApprovalNotice } from "./host.ts";
 import type {
   LlmRequest,
   LlmResponse,
@@ -78,6 +79,8 @@ export interface AfterToolChange extends Cacheable {
 export interface ApprovalReply extends Cacheable {
   readonly approved: boolean;
   readonly reason?: string;
+  /** What people were asked, where they were. */
+  readonly approval?: ApprovalNotice;
 }
 
 /**

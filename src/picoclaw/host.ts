@@ -66,10 +66,26 @@ export interface ToolOutcomeDecision extends Decision {
   readonly outcome: ToolOutcome;
 }
 
+/** What an approver that asks people says of the question; a host that does not know it ignores it. */
+export interface ApprovalNotice {
+  /** The approval's id. */
+  readonly id: string;
+  /** `pending` while people are asked: the same call can be made again later, and runs once it was approved. */
+  readonly status: string;
+  /** Where a gateway tells what comes of it, as a path on it. */
+  readonly poll?: string;
+  /** RFC 3339: until when people can decide. */
+  readonly expires?: string;
+  /** The decision with the signature of who took it: a `hook-approval+jwt`. */
+  readonly token?: string;
+}
+
 /** Whether a tool may run, with whatever else the approver that refused has said. */
 export interface ApprovalDecision {
   readonly approved: boolean;
   readonly reason: string;
+  /** Present when people were asked. */
+  readonly approval?: ApprovalNotice;
   readonly trace: Trace;
   readonly [key: string]: unknown;
 }
@@ -81,6 +97,8 @@ export interface ApprovalDecision {
 export interface ToolCheckDecision extends ToolCallDecision {
   /** Whether the call may go on: a responded one may, a denied or aborted one may not. */
   readonly approved: boolean;
+  /** Present when people were asked. */
+  readonly approval?: ApprovalNotice;
 }
 
 /**

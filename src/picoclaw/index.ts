@@ -53,6 +53,7 @@ export {
 } from "./hook.ts";
 export type {
   ApprovalDecision,
+  ApprovalNotice,
   HookHost,
   HostCallOptions,
   HostContext,
@@ -76,6 +77,7 @@ export {
 } from "./limits.ts";
 export type { CheckToolOptions, HookManagerOptions, ManagerCallOptions, MountOptions } from "./manager-options.ts";
 export { HookManager } from "./manager.ts";
+export { matchSchema } from "./match-schema.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
 export {

@@ -261,6 +261,7 @@ export class HookManager implements HookHost {
       later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work(), previous: kept?.later }),
       log: this.#log,
       kept,
+      now: this.#now,
     });
   }
 

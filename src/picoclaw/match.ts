@@ -56,6 +56,8 @@ function textOf(value: unknown): string {
 export interface Matcher {
   /** The fields it looks at. */
   readonly fields: readonly MatchField[];
+  /** A field that fits one of these patterns wherever the match fits; absent where it has only patterns with `!`. */
+  readonly anchor: { readonly field: MatchField; readonly patterns: readonly string[] } | undefined;
   matches(payload: Origin): boolean;
 }
 
@@ -70,7 +72,9 @@ export function createMatcher(match: HookMatch): Matcher {
   }
   const fields = MATCH_FIELDS.filter((field) => match[field] !== undefined);
   const tests = fields.map((field) => [readerOf(field), createFieldTest(field, match[field] ?? [])] as const);
-  return { fields, matches: (payload) => tests.every(([read, test]) => test(read(payload))) };
+  const anchors = fields.map((field) => ({ field, patterns: splitPatterns(match[field] ?? []).wanted }));
+  const anchor = anchors.find(({ patterns }) => patterns.length > 0);
+  return { fields, anchor, matches: (payload) => tests.every(([read, test]) => test(read(payload))) };
 }
 
 function createFieldTest(field: MatchField, patterns: readonly string[]): Glob {

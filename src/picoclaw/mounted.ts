@@ -1,6 +1,7 @@
 import type { HookRecord, Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { RepeatLog } from "../log-limit.ts";
 import type { PointHooks } from "./chain-hook.ts";
 import type { EventQueue } from "./fan-out.ts";
 import { type HookMatch, uncarriedField } from "./match.ts";
@@ -63,6 +64,8 @@ export interface MountedHookParts {
   /** What is done after verdicts. */
   readonly later: BoundedQueue<() => Promise<void>>;
   readonly log: Log;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
   /** The same hook in the manager before: its counters go on. */
   readonly kept?: MountedHook | undefined;
 }
@@ -98,11 +101,12 @@ export class MountedHook {
   readonly later: BoundedQueue<() => Promise<void>>;
   readonly #trust: Trust;
   readonly #log: Log;
+  readonly #repeats: RepeatLog;
   readonly #operation: OperationOptions;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
   readonly #counts: Counts;
 
-  constructor({ ranked, port, trust, hooks, operation, events, later, log, kept }: MountedHookParts) {
+  constructor({ ranked, port, trust, hooks, operation, events, later, log, now, kept }: MountedHookParts) {
     // Calls that began under the manager before are counted too.
     const counts = kept === undefined ? createCounts() : kept.#counts;
     this.#counts = counts;
@@ -112,6 +116,7 @@ export class MountedHook {
     this.events = events;
     this.later = later;
     this.#log = log;
+    this.#repeats = new RepeatLog({ log, now });
     this.hooks = hooks;
     this.#operation = operation;
     const skip = (count: number): void => void (counts.skipped += count);
@@ -144,7 +149,8 @@ export class MountedHook {
     counts.verdicts += 1;
     const { point, error } = record;
     if (kind === undefined) return;
-    this.#log.warn("a part of the hook's reply was not applied", { hook: this.ranked.name, point, kind, error });
+    const fields = { hook: this.ranked.name, point, kind, error };
+    this.#repeats.warn(`part ${point} ${kind}`, "a part of the hook's reply was not applied", fields);
   }
 
   #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
@@ -155,7 +161,8 @@ export class MountedHook {
       failedOpen.set(key, { point, kind, count: (failedOpen.get(key)?.count ?? 0) + 1 });
     }
     const effect = failed_open === true ? "skipped" : would === undefined ? "not skipped" : "only audited";
-    this.#log.warn("hook gave no verdict", { hook: this.ranked.name, point, kind, error, effect });
+    const fields = { hook: this.ranked.name, point, kind, error, effect };
+    this.#repeats.warn(`${point} ${kind} ${effect}`, "hook gave no verdict", fields);
   }
 
   status(): MountedHookStatus {
@@ -192,6 +199,7 @@ export class MountedHook {
   async close(): Promise<void> {
     this.events?.close();
     this.later.close();
+    this.#repeats.flush();
     try {
       await this.port.close();
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { CallScope, ChainObserver, ChainOutcome, HookRecord, ObservedChange, OnDecision } from "../chain/index.ts";
 import type { HostCallOptions } from "./host.ts";
 import type { ManagerCallOptions } from "./manager-options.ts";
+import { createTimeId, toUuid } from "./time-id.ts";
 import type { Origin } from "./payload.ts";
 
 /** A hook call in a trace. */
@@ -78,15 +79,9 @@ interface Parts extends Pick<HostCallOptions, "caller" | "traceparent"> {
   readonly span: PointSpan | undefined;
 }
 
-/** A UUIDv7: what is kept by ids that grow is kept for half the price. */
-function createId(): string {
-  const time = Date.now().toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
-}
-
 /** One call of a point as it is followed. */
 export class Observation<P extends Origin> implements ChainObserver<P> {
-  readonly id: string = createId();
+  readonly id: string;
   readonly #point: string;
   readonly #input: P;
   readonly #parts: Parts;
@@ -100,7 +95,9 @@ export class Observation<P extends Origin> implements ChainObserver<P> {
     this.#input = input;
     this.#parts = parts;
     if (parts.span !== undefined) this.#spans = new Map();
-    this.#traceId = readTraceId(parts.traceparent) ?? this.id.replaceAll("-", "");
+    const hex = createTimeId();
+    this.id = toUuid(hex);
+    this.#traceId = readTraceId(parts.traceparent) ?? hex;
   }
 
   /** The W3C traceparent that hooks are called with where the call has no span of its own. */

@@ -86,7 +86,7 @@ export function createApprovalRules(
       const reason = readString(fields["reason"], "reason");
       if (approved === true) {
         hook.cache?.commit(reply);
-        return { outcome: "approved" };
+        return { outcome: "approved", ...toSaid(own(fields["approval"], hook)) };
       }
       const foreign = foreignKeys(fields, EXPECTED);
       if (foreign !== undefined) onForeignKeys(hook.name, foreign);
@@ -97,6 +97,11 @@ export function createApprovalRules(
       return { outcome: "denied", reason, halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
     },
   };
+}
+
+/** What an approver says of a question to people goes on to the host, also when they approved. */
+function toSaid(approval: unknown): Pick<Judgement<ToolApproval, ApprovalHalt>, "said"> {
+  return isJsonObject(approval) ? { said: { approval } } : {};
 }
 
 interface Site<P extends Origin> {

@@ -4,7 +4,7 @@ import type { OutgoingMessage, TransportScope } from "./contract.ts";
 import type { Pipe } from "../lines/pipe.ts";
 import { LineReader, type LineSink } from "../lines/reader.ts";
 import { LineWriter } from "../lines/writer.ts";
-import { LogLimit } from "./log-limit.ts";
+import { LogLimit } from "../log-limit.ts";
 import { type DropReason, parseReply, toCallError } from "./reply.ts";
 
 /** Options of {@link Connection}. */

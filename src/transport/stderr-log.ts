@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import { LogLimit } from "./log-limit.ts";
+import { LogLimit } from "../log-limit.ts";
 
 const LF = 0x0a;
 const MAX_LINE_BYTES = 2048;

@@ -81,7 +81,7 @@ async function recordsOf(fetch: GatewayFetch): Promise<readonly unknown[]> {
     warnings.map(({ fields }) => [fields["point"], fields["effect"]]),
     [
       ["before_tool", "skipped"],
-      ["approve_tool", "not skipped"],
+      // The one of checkTool is the same again.
       ["approve_tool", "not skipped"],
     ],
   );

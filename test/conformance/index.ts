@@ -30,6 +30,7 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
 import { jcliChainCases } from "./jcli-chain.cases.ts";
@@ -40,6 +41,7 @@ import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
 import { jointDecisionCases } from "./joint-decision.cases.ts";
 import { llmCases } from "./llm.cases.ts";
+import { logCases } from "./log.cases.ts";
 import { mountCases } from "./mount.cases.ts";
 import { oddValueCases } from "./odd-values.cases.ts";
 import { orderCases } from "./order.cases.ts";
@@ -66,6 +68,7 @@ import { turnCases } from "./turn.cases.ts";
 export const cases: readonly Case[] = [
   ...errorsCases,
   ...orderCases,
+  ...logCases,
   ...mountCases,
   ...reloadCases,
   ...reloaderCases,
@@ -76,6 +79,7 @@ export const cases: readonly Case[] = [
   ...replyCases,
   ...approvalCases,
   ...approvalMemoryCases,
+  ...humanApprovalCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,

@@ -94,7 +94,15 @@ export const queueCases: readonly Case[] = casesOf(
       equal(manager.hooks()[0]?.events, { delivered: 1, dropped: 0, failed: 2 });
       equal(
         warnings.map(({ fields }) => fields["kind"]),
-        ["hook_error", "hook_error"],
+        ["hook_error"],
+      );
+      await manager.close();
+      equal(
+        warnings.map(({ message, fields }) => [message, fields["suppressed"]]),
+        [
+          ["event not delivered", undefined],
+          ["event not delivered", 1],
+        ],
       );
     },
     "an-observer-that-hangs-is-cut-at-its-deadline": async () => {

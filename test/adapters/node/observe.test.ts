@@ -234,6 +234,8 @@ test("metrics are what Prometheus reads", async () => {
     [`hookgate_no_verdicts_total{${hook},point="before_tool",kind="hook_error"}`]: 1,
     [`hookgate_verdicts_total{${hook},point="before_tool",outcome="deny_tool"}`]: 1,
     'hookgate_point_duration_seconds_count{point="before_tool"}': 3,
+    'hookgate_point_duration_seconds_bucket{point="before_tool",le="60"}': 3,
+    'hookgate_point_duration_seconds_bucket{point="before_tool",le="+Inf"}': 3,
     [`hookgate_hook_state{${hook},state="ready"}`]: 1,
     'hookgate_record_sink_records{sink="sqlite",result="written"}': 3,
     'hookgate_record_sink_failing{sink="sqlite"}': 0,

@@ -1,14 +1,14 @@
 /**
  * The servers of the records bench, in a process of their own: prints their URLs as one line of JSON and serves until its
- * stdin ends, then prints how recording went.
+ * stdin ends, then prints how recording went. For each line on stdin it prints the CPU time it has used so far.
  * @module
  */
 
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { createMetrics } from "../../../adapters/node/metrics.ts";
 import { createOtelTracer } from "../../../adapters/node/otel-tracer.ts";
 import { serveGateway } from "../../../adapters/node/serve.ts";
@@ -36,8 +36,13 @@ const pages = { recording, records: recording.store, metrics };
 const on = await serveGateway(createGateway({ host: recorded, hooks: () => recorded.hooks(), ...pages }), { port: 0 });
 
 process.stdout.write(`${JSON.stringify({ off: off.url, on: on.url })}\n`);
-process.stdin.resume();
-await once(process.stdin, "end");
+const toMs = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
+for await (const _ of createInterface(process.stdin)) {
+  // What was decided is recorded before the next one begins, and is counted where it belongs.
+  await recording.flush();
+  const used = { mainMs: toMs(process.threadCpuUsage()), allMs: toMs(process.cpuUsage()) };
+  process.stdout.write(`${JSON.stringify(used)}\n`);
+}
 await recording.close();
 process.stdout.write(`${JSON.stringify(recording.status())}\n`);
 await rm(dir, { recursive: true, force: true });

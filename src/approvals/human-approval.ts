@@ -1,0 +1,131 @@
+import { HookCallError, HookgateError, isHookgateError } from "../errors.ts";
+import type {
+  ApprovalNotice,
+  ApprovalReply,
+  BuiltinRegistry,
+  Hook,
+  HookContext,
+  ToolApproval,
+} from "../picoclaw/index.ts";
+import { createMatcher, type Matcher } from "../picoclaw/match.ts";
+import type { Approval } from "./approval.ts";
+import { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
+import type { ApprovalManager } from "./manager.ts";
+
+/** The name of the built-in hook. */
+export const HUMAN_APPROVAL = "human_approval";
+
+/**
+ * How much earlier than its deadline the hook answers, in milliseconds, or a tenth of its time where that is less: an answer
+ * that comes too late says nothing of the approval.
+ */
+const MARGIN_MS = 1000;
+
+/** Calls of the same agent for the same thing may use up each other's approvals; after so many the rest come again. */
+const MAX_ROUNDS = 8;
+
+/** Makes the approval hook that asks people. Closing it closes the manager. */
+export function createHumanApprovalHook({ rules }: HumanApprovalConfig, approvals: ApprovalManager): Hook {
+  const known = rules.map((rule) => ({ rule, matcher: createMatcher(rule.match ?? {}) }));
+  return {
+    async approveTool(request, context) {
+      const rule = findRule(known, request);
+      return rule === undefined ? { approved: true } : askPeople(request, { rule, approvals, context });
+    },
+    close: () => approvals.close(),
+  };
+}
+
+/**
+ * Adds `human_approval` to the hooks that config files can name.
+ * @param approvals - Without it a config is checked and the hook cannot be made.
+ */
+export function registerHumanApproval(registry: BuiltinRegistry, approvals?: ApprovalManager): void {
+  const create = (config: HumanApprovalConfig): Hook => {
+    if (approvals === undefined) throw new TypeError("there is no store of approvals on this runtime");
+    return createHumanApprovalHook(config, approvals);
+  };
+  registry.register(HUMAN_APPROVAL, create, { schema: humanApprovalSchema });
+}
+
+function findRule(
+  known: readonly { readonly rule: HumanApprovalRule; readonly matcher: Matcher }[],
+  request: ToolApproval,
+): HumanApprovalRule | undefined {
+  return known.find(({ matcher }) => matcher.matches(request))?.rule;
+}
+
+interface Asking {
+  readonly rule: HumanApprovalRule;
+  readonly approvals: ApprovalManager;
+  readonly context: HookContext;
+}
+
+async function askPeople(request: ToolApproval, asking: Asking): Promise<ApprovalReply> {
+  try {
+    return await askUntilUsed(request, asking);
+  } catch (error) {
+    if (isHookgateError(error) && error.code === "ERR_BODY_TOO_LARGE")
+      return { approved: false, reason: error.message };
+    if (isHookgateError(error) && error.code === "ERR_STORE_UNAVAILABLE") {
+      throw new HookCallError("store_unavailable", error.message, { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function askUntilUsed(request: ToolApproval, { rule, approvals, context }: Asking): Promise<ApprovalReply> {
+  const { remainingMs, signal } = context;
+  const waitMs = Math.min(rule.wait_ms ?? Infinity, remainingMs - Math.min(MARGIN_MS, remainingMs / 10));
+  const untilMs = remainingMs - waitMs;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const { approval } = await approvals.ask(toQuestion(request, rule));
+    const timeoutMs = Math.max(0, context.remainingMs - untilMs);
+    const settled = await approvals.wait(approval.id, { timeoutMs, signal });
+    if (settled.status !== "approved") return toDenial(settled);
+    const used = await approvals.use(settled.call);
+    if (used !== undefined) return { approved: true, approval: { id: used.id, status: used.status } };
+  }
+  throw new HookgateError("ERR_CONFLICT", "the approval was used by other calls of the same tool each time");
+}
+
+function toQuestion(request: ToolApproval, rule: HumanApprovalRule): Parameters<ApprovalManager["ask"]>[0] {
+  const { meta, tool, channel, chat_id: chatId } = request;
+  return {
+    agent: meta.AgentID,
+    session: meta.SessionKey,
+    turn: meta.TurnID,
+    channel,
+    chatId,
+    tool,
+    arguments: request.arguments,
+    hook: HUMAN_APPROVAL,
+    reason: rule.reason,
+    risk: rule.risk,
+    require: rule.require,
+    approvers: rule.approvers,
+    expiresMs: rule.expires_ms,
+    useWithinMs: rule.use_within_ms,
+  };
+}
+
+function toDenial(approval: Approval): ApprovalReply {
+  return { approved: false, reason: toReason(approval), approval: toNotice(approval) };
+}
+
+function toNotice({ id, status, expires }: Approval): ApprovalNotice {
+  return status === "pending" ? { id, status, poll: `/v1/approvals/${id}?wait=55`, expires } : { id, status };
+}
+
+function toReason({ id, status, votes, ending, expires }: Approval): string {
+  if (status === "pending") {
+    return `approval ${id} is pending: a person has to approve this until ${expires}. Make the same call again later; it runs once it is approved`;
+  }
+  if (status === "expired") return `nobody approved this in time (approval ${id})`;
+  if (status === "cancelled") {
+    return `approval ${id} was taken back${ending?.reason === undefined ? "" : `: ${ending.reason}`}`;
+  }
+  const vote = votes.find(({ decision }) => decision === "deny");
+  const comment = vote?.comment === undefined ? "" : `: ${vote.comment}`;
+  return `${vote?.by ?? "a person"} denied this${comment} (approval ${id})`;
+}

@@ -1,0 +1,86 @@
+import { rmSync, statSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, describe, expect, test } from "vitest";
+import { createSqliteApprovalStore } from "../../../adapters/node/index.ts";
+import { ApprovalManager } from "../../../src/approvals/index.ts";
+import { describeStore } from "../../approvals/store-contract.ts";
+import { newApproval, type OpenApprovalStage, START_MS } from "../../conformance/approval-fixture.ts";
+
+const directory = await mkdtemp(join(tmpdir(), "hookgate-approvals-"));
+let count = 0;
+const newPath = (): string => join(directory, `${(count += 1)}.db`);
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function openStage(isMemory: boolean): OpenApprovalStage {
+  return async () => {
+    let nowMs = START_MS;
+    const now = (): number => nowMs;
+    const path = isMemory ? ":memory:" : newPath();
+    const create = (): ReturnType<typeof createSqliteApprovalStore> =>
+      createSqliteApprovalStore({ path, now, pollMs: 1 });
+    const other = isMemory ? undefined : create();
+    return {
+      store: create(),
+      other,
+      now,
+      advance: (ms) => void (nowMs += ms),
+      reopen: isMemory ? undefined : async () => create(),
+      close: async () => other?.close(),
+    };
+  };
+}
+
+describeStore("a SQLite database of one process", openStage(true));
+describeStore("a SQLite file of two", openStage(false), { numRuns: 25 });
+
+describe("a SQLite file that cannot be used", () => {
+  test("makes the store unavailable until it can, and loses nothing", async () => {
+    const path = join(directory, "later", "approvals.db");
+    const store = createSqliteApprovalStore({ path });
+    const manager = new ApprovalManager({ store });
+    const approval = newApproval(Date.now());
+    await expect(store.health()).rejects.toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
+    await expect(store.create(approval)).rejects.toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
+    await expect(manager.use(approval.call)).rejects.toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
+    const { mkdir } = await import("node:fs/promises");
+    await mkdir(join(directory, "later"));
+    await expect(store.health()).resolves.toBeUndefined();
+    await store.create(approval);
+    const lock = new DatabaseSync(path);
+    lock.exec("BEGIN EXCLUSIVE");
+    await expect(manager.decide(approval.id, { by: "ann", how: "token", decision: "approve" })).rejects.toMatchObject({
+      code: "ERR_STORE_UNAVAILABLE",
+    });
+    lock.exec("ROLLBACK");
+    lock.close();
+    expect(await manager.get(approval.id)).toEqual(approval);
+    await store.close();
+  });
+
+  test("never says what is in a row that is not an approval, and approves nothing by it", async () => {
+    const path = newPath();
+    const store = createSqliteApprovalStore({ path });
+    const approval = newApproval(Date.now());
+    await store.create(approval);
+    const database = new DatabaseSync(path);
+    database.exec(`UPDATE approvals SET status = 'approved', body = '{"status":"approved","secret":"hunter2"}'`);
+    database.close();
+    const manager = new ApprovalManager({ store });
+    const error: unknown = await manager.use(approval.call).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
+    expect(String(error)).not.toContain("hunter2");
+    await store.close();
+  });
+
+  test("is readable by its owner alone", async () => {
+    const path = newPath();
+    const store = createSqliteApprovalStore({ path });
+    await store.create(newApproval(Date.now()));
+    for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o077).toBe(0);
+    await store.close();
+  });
+});
