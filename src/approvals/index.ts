@@ -54,3 +54,35 @@ export {
   storeUnavailable,
   toApprovalIndex,
 } from "./store.ts";
+export {
+  escapeDiscord,
+  escapeSlack,
+  escapeTelegram,
+  type FormatOptions,
+  toDiscordMessage,
+  toSlackMessage,
+  toTelegramMessage,
+  toWebhookEvent,
+} from "./notice-format.ts";
+export { fillTemplate, findUnknownPlaces, type Notice, NOTICE_FIELDS, type NoticeField } from "./notice.ts";
+export {
+  NotificationError,
+  type NotificationStatus,
+  type NotificationTarget,
+  Notifier,
+  type NotifierOptions,
+} from "./notifier.ts";
+export {
+  createCommandTarget,
+  createDiscordTarget,
+  createSlackTarget,
+  createTelegramTarget,
+  createWebhookTarget,
+  type JsonPost,
+  type NotificationInput,
+  type PostReply,
+  type PostTargetOptions,
+  type RunNotification,
+  type SendPost,
+  toTelegramUrl,
+} from "./notification-target.ts";

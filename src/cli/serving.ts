@@ -1,4 +1,4 @@
-import type { ApprovalManager } from "../approvals/index.ts";
+import { type ApprovalManagerOptions, toApprovalEvent } from "../approvals/index.ts";
 import { isSameJson } from "../chain/index.ts";
 import {
   type Config,
@@ -6,7 +6,6 @@ import {
   listHookFiles,
   MAX_CONFIG_CHARS,
   PortPool,
-  type StartedHook,
   toApprovalSettings,
 } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
@@ -22,14 +21,19 @@ import {
   type ReloadPort,
   type RetirableGateway,
 } from "../gateway/index.ts";
-import { formatHookProblem } from "../jcli/index.ts";
 import type { Log } from "../log.ts";
-import { type HostEvent, ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
+import { ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
 import type { CliHost } from "./host.ts";
 import { type LoadedConfig, readFile, reloadConfig } from "./load.ts";
+import { adoptSessions, assertReadable, assertRequired, toChange } from "./reload-change.ts";
 import { type StartedHooks, startHooks } from "./start-hooks.ts";
 import { WatchedFiles } from "./watched-files.ts";
 import { startWatching, type Watching } from "./watching.ts";
+
+type OnNews = NonNullable<ApprovalManagerOptions["onNews"]>;
+
+/** How long notifications under way are waited for, in milliseconds. */
+const FLUSH_MS = 2000;
 
 /** Where a gateway listens by the command line; what it leaves out the config says. */
 export interface ServingAddress {
@@ -79,27 +83,32 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
   });
   async function close(): Promise<void> {
     await hooks?.close();
-    await (generations?.approvals ?? first?.approvals)?.close();
+    const { approvals, notifier } = generations?.made ?? first ?? {};
+    await notifier?.close(FLUSH_MS);
+    await approvals?.close();
     await watching.close();
   }
   try {
-    const emit = (event: HostEvent): void => hooks?.emit(event);
+    const onNews: OnNews = (news, approval) => {
+      hooks?.emit(toApprovalEvent(news, approval));
+      (generations?.made ?? first)?.notifier?.tell(news, approval);
+    };
     const onDecision = watching.toObserver(loaded.config, 1);
-    first = await startHooks(loaded, { host, log, pool, onDecision, emit });
+    first = await startHooks(loaded, { host, log, pool, onDecision, onNews });
     hooks = new ReloadableHost(first.host);
     const { config } = loaded;
     const hostname = address.hostname ?? config.gateway.host;
-    const made = new Generations({ ...options, loaded, pool, hooks, hostname, first, watching, emit });
-    generations = made;
-    gateway = await made.open();
+    const all = new Generations({ ...options, loaded, pool, hooks, hostname, first, watching, onNews });
+    generations = all;
+    gateway = await all.open();
     return {
-      ...made.reloader,
+      ...all.reloader,
       gateway,
       hooks,
       made: first,
       hostname,
       port: address.port ?? config.gateway.port,
-      reloadOnChange: () => made.reloadOnChange(),
+      reloadOnChange: () => all.reloadOnChange(),
       close,
     };
   } catch (error) {
@@ -115,8 +124,8 @@ interface GenerationsOptions extends OpenServingOptions {
   readonly hostname: string;
   readonly first: StartedHooks;
   readonly watching: Watching;
-  /** Tells the observers there are. */
-  readonly emit: (event: HostEvent) => void;
+  /** Tells the observers and notifications there are. */
+  readonly onNews: OnNews;
 }
 
 /** What answers, made of one configuration. */
@@ -135,8 +144,6 @@ class Generations {
   /** One for all: a signed request that was seen before a reload was seen. */
   readonly #replay = createMemoryReplayStore();
   #gateway: ReloadableGateway | undefined;
-  /** One for all: what people are asked for outlives a reload. */
-  #approvals: ApprovalManager | undefined;
   #made: StartedHooks;
   #loaded: LoadedConfig;
   #streams = new AbortController();
@@ -146,18 +153,18 @@ class Generations {
   constructor(options: GenerationsOptions) {
     this.#options = options;
     this.#made = options.first;
-    this.#approvals = options.first.approvals;
     this.#loaded = options.loaded;
     this.#lastText = options.loaded.text;
     this.reloader = createReloader({ apply: (generation) => this.#apply(generation), log: options.log });
   }
 
-  get approvals(): ApprovalManager | undefined {
-    return this.#approvals;
+  /** What answers now. */
+  get made(): StartedHooks {
+    return this.#made;
   }
 
   async open(): Promise<Gateway> {
-    this.#approvals?.tidy(keepApprovalsMs(this.#loaded.config));
+    this.#made.approvals?.tidy(keepApprovalsMs(this.#loaded.config));
     this.#gateway = createReloadableGateway(
       await this.#build(this.#made, { config: this.#loaded.config, streams: this.#streams }),
     );
@@ -201,17 +208,20 @@ class Generations {
   }
 
   async #apply(generation: number): Promise<ReloadChange> {
-    const { host, log, loaded, pool, watching, emit } = this.#options;
+    const { host, log, loaded, pool, watching, onNews } = this.#options;
     const onText = (text: string): void => void (this.#lastText = text);
     const next = await reloadConfig(loaded.file, { host, onText });
     // Whatever stands in the way, mending it is a change too.
     this.#files?.set([...this.#filesOf(this.#loaded), ...this.#filesOf(next)]);
     this.#assertReloadable(next.config);
     const before = this.#made;
-    const approvals = this.#approvals;
-    const previous = { previous: before.manager, previousHost: before.host, approvals };
+    // What people are asked for outlives a reload.
+    const { approvals } = before;
+    const isSameTelling = isSameJson(toTelling(next.config), toTelling(this.#loaded.config));
+    const asking = { approvals, ...(isSameTelling && { links: before.links, notifier: before.notifier }) };
+    const previous = { previous: before.manager, previousHost: before.host, asking };
     const onDecision = watching.toObserver(next.config, generation);
-    const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision, emit });
+    const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision, onNews });
     let change: ReloadChange;
     try {
       assertReadable(before, made);
@@ -223,6 +233,7 @@ class Generations {
       this.#swap({ gateway, made, streams, loaded: next });
     } catch (error) {
       await made.host.close();
+      if (made.notifier !== before.notifier) await made.notifier?.close(0);
       if (made.approvals !== approvals) await made.approvals?.close();
       throw error;
     }
@@ -238,15 +249,15 @@ class Generations {
     void hooks.swap(made.host).then(() => log.info("the hooks of before are ended", { generation }));
     if (streams !== this.#streams) this.#streams.abort();
     this.#streams = streams;
+    if (made.notifier !== this.#made.notifier) void this.#made.notifier?.close(FLUSH_MS);
     this.#made = made;
-    this.#approvals = made.approvals;
-    this.#approvals?.tidy(keepApprovalsMs(loaded.config));
+    made.approvals?.tidy(keepApprovalsMs(loaded.config));
     this.#loaded = loaded;
     this.#files?.set(this.#filesOf(loaded));
   }
 
   async #build(
-    { manager, started, yaml, approvals }: StartedHooks,
+    { manager, started, yaml, approvals, notifier }: StartedHooks,
     { config, streams }: { readonly config: Config; readonly streams: AbortController },
   ): Promise<RetirableGateway> {
     const { host, log, hooks, hostname, watching } = this.#options;
@@ -257,6 +268,7 @@ class Generations {
       streamsEnd: streams.signal,
       host: hooks,
       approvals,
+      notifications: notifier && (() => notifier.status()),
       lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
       reload: this.reloader,
@@ -295,7 +307,7 @@ class Generations {
     }
     if (!isSameJson(metrics, own.metrics)) lines.push("metrics: to switch metrics on or off needs a restart");
     if (
-      this.#approvals !== undefined &&
+      this.#made.approvals !== undefined &&
       !isSameJson(toApprovalSettings(rest), toApprovalSettings(this.#loaded.config))
     ) {
       lines.push("approvals: another store or mask needs a restart, for there may be approvals that are waited for");
@@ -304,50 +316,7 @@ class Generations {
   }
 }
 
-/** Hooks of a file that ran must not be gone because the file cannot be read any more. */
-function assertReadable({ yaml: before }: StartedHooks, { yaml: now }: StartedHooks): void {
-  const known = new Set(errorsOf(before));
-  const lines = errorsOf(now).filter((line) => !known.has(line));
-  if (lines.length > 0) throw new HookgateError("ERR_CONFIG", lines.join("\n"));
-}
-
-function errorsOf(yaml: StartedHooks["yaml"]): readonly string[] {
-  return (yaml?.files ?? []).flatMap(({ path, problems }) =>
-    problems.filter(({ severity }) => severity === "error").map((problem) => formatHookProblem(problem, path)),
-  );
-}
-
-/** A required hook that ran before and is down now would be down under the old configuration too. */
-function assertRequired(started: readonly StartedHook[]): void {
-  const missing = started.filter(({ required, state, kept }) => required && kept !== true && state !== "ready");
-  if (missing.length === 0) return;
-  const lines = missing.map(
-    ({ name, reason = "it is not up" }) => `required hook "${name}" did not come up: ${reason}`,
-  );
-  throw new HookgateError("ERR_CONFIG", lines.join("\n"));
-}
-
-function toChange({ started: before }: StartedHooks, { started: now, yaml }: StartedHooks): ReloadChange {
-  const kept = now.filter((hook) => hook.kept === true).map(({ name }) => name);
-  const files = yaml?.files ?? [];
-  return {
-    kept,
-    started: now.filter((hook) => hook.kept !== true).map(({ name }) => name),
-    ended: before.map(({ name }) => name).filter((name) => !kept.includes(name)),
-    warnings: [
-      ...now.filter(({ state }) => state !== "ready").map(toWarning),
-      ...files.flatMap(({ path, problems }) => problems.map((problem) => formatHookProblem(problem, path))),
-    ],
-  };
-}
-
-function toWarning({ name, state, reason }: StartedHook): string {
-  return `hook "${name}" is ${state}${reason === undefined ? "" : `: ${reason}`}`;
-}
-
-/** Lets sessions keep the hooks they registered; what is lost is said. */
-function adoptSessions({ yaml: before }: StartedHooks, { yaml: now }: StartedHooks): readonly string[] {
-  if (before === undefined || now === undefined) return [];
-  const lost = now.lifecycle.sessions.adopt(before.lifecycle.sessions);
-  return lost.map((problem) => `a hook of a session is gone: ${problem}`);
+/** What a change of needs other notifications. */
+function toTelling({ approvals, gateway }: Config): unknown {
+  return [approvals, gateway.id];
 }

@@ -1,15 +1,25 @@
-import { type ApprovalManager, toApprovalEvent } from "../approvals/index.ts";
+import {
+  type ApprovalManager,
+  type ApprovalManagerOptions,
+  type Notifier,
+  toApprovalEvent,
+} from "../approvals/index.ts";
 import {
   createApprovalsFromConfig,
   createBuiltins,
   createHostFromConfig,
+  createLinksFromConfig,
+  createNotifierFromConfig,
   type HostFromConfigOptions,
   type StartedHost,
+  toRunNotification,
 } from "../config/index.ts";
 import type { Log } from "../log.ts";
-import type { HostEvent } from "../picoclaw/index.ts";
+import type { ApprovalLinks } from "../signing/approval-link.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
+
+type OnNews = NonNullable<ApprovalManagerOptions["onNews"]>;
 
 /** Options of {@link startHooks}. */
 export interface StartHooksOptions extends Pick<
@@ -20,16 +30,20 @@ export interface StartHooksOptions extends Pick<
   readonly log: Log;
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean;
-  /** Asks people, where that goes on from the hooks before. @default it is made as the config says */
-  readonly approvals?: ApprovalManager | undefined;
-  /** Tells observers of what becomes of approvals. @default the hooks that are started */
-  readonly emit?: ((event: HostEvent) => void) | undefined;
+  /** What goes on from the hooks before. @default it is made as the config says */
+  readonly asking?: Pick<StartedHooks, "approvals" | "links" | "notifier"> | undefined;
+  /** Told of what becomes of approvals. @default the hooks and notifications that are started */
+  readonly onNews?: OnNews | undefined;
 }
 
 /** The hooks of a config, and what asks people for them. */
 export interface StartedHooks extends StartedHost {
   /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open. */
   readonly approvals?: ApprovalManager | undefined;
+  /** Signs links with which people decide; absent without a secret for them. */
+  readonly links?: ApprovalLinks | undefined;
+  /** Absent when nobody is told. Closing the host leaves it open. */
+  readonly notifier?: Notifier | undefined;
 }
 
 /**
@@ -38,28 +52,38 @@ export interface StartedHooks extends StartedHost {
  */
 export async function startHooks(
   { config, baseDir }: Pick<LoadedConfig, "config" | "baseDir">,
-  { host, takesAnyName = false, approvals: given, emit, ...options }: StartHooksOptions,
+  { host, takesAnyName = false, asking = {}, onNews, ...options }: StartHooksOptions,
 ): Promise<StartedHooks> {
   const now = (): number => host.now();
   const { ports, tracer } = host;
   const { log } = options;
   const yaml = { ...host.yaml, env: host.env };
   let started: StartedHost | undefined;
-  const tell = emit ?? ((event: HostEvent) => started?.host.emit(event));
-  const own =
-    given ??
+  let { notifier } = asking;
+  const tell: OnNews = (news, approval) => {
+    started?.host.emit(toApprovalEvent(news, approval));
+    notifier?.tell(news, approval);
+  };
+  const approvals =
+    asking.approvals ??
     createApprovalsFromConfig(config, {
       openStore: host.openApprovals && ((address) => host.openApprovals?.(address, { baseDir, log })),
-      onNews: (news, approval) => tell(toApprovalEvent(news, approval)),
+      onNews: onNews ?? tell,
       crypto: ports.crypto,
       log,
     });
-  const reach = { ...ports, ...options, builtins: createBuiltins(own), baseDir, now, takesAnyName, tracer };
+  const reach = { ...ports, ...options, builtins: createBuiltins(approvals), baseDir, now, takesAnyName, tracer };
   try {
+    const { crypto } = ports;
+    const made = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
+    const links = asking.links ?? made;
+    const { startCommand: start } = yaml;
+    const run = start && toRunNotification(start, baseDir);
+    notifier ??= approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
     started = await createHostFromConfig(config, { ...reach, yaml });
+    return { ...started, approvals, links, notifier };
   } catch (error) {
-    if (given === undefined) await own?.close();
+    if (asking.approvals === undefined) await approvals?.close();
     throw error;
   }
-  return { ...started, approvals: own };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type NotifyConfig, notifySchema } from "./notify-schema.ts";
 
 /** The `approvals` object of a config file: where human approvals are kept. */
 export interface ApprovalsConfig {
@@ -8,6 +9,12 @@ export interface ApprovalsConfig {
   readonly mask?: readonly string[];
   /** How long settled approvals are kept. */
   readonly keep_days: number;
+  /** Where people reach the gateway, for links; without a query. */
+  readonly url?: string;
+  /** Signs links that decide. */
+  readonly link_secret?: string;
+  /** How people are told. */
+  readonly notify?: readonly NotifyConfig[];
 }
 
 /** A kind of store that approvals can be kept in. */
@@ -57,5 +64,19 @@ export const approvalsSchema: z.ZodType<ApprovalsConfig> = z
       .max(3650)
       .default(DEFAULT_APPROVALS.keep_days)
       .describe("How long settled approvals are kept, in days."),
+    url: z
+      .string()
+      .max(2048)
+      .exactOptional()
+      .describe("Where people reach this gateway, such as https://gate.example.com, for the links they are sent."),
+    link_secret: z
+      .string()
+      .min(32)
+      .max(1024)
+      .exactOptional()
+      .describe(
+        "At least 32 random characters, from the environment: it signs links with which one person decides one approval without signing in.",
+      ),
+    notify: z.array(notifySchema).max(50).exactOptional().describe("How people are told of approvals."),
   })
   .describe("Where human approvals are kept.");

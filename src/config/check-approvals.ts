@@ -1,7 +1,9 @@
 import { parseMaskPath } from "../records/index.ts";
+import { parseWebhookSecret } from "../signing/standard-webhooks.ts";
+import { parseHookUrl } from "../transport/http-url.ts";
 import { type ApprovalStoreKind, DEFAULT_APPROVALS, parseStoreAddress } from "./approvals-schema.ts";
 import { toProblem } from "./check-keys.ts";
-import { textsAt } from "./entry.ts";
+import { itemsAt, textAt, textsAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
 import type { Finding } from "./problem.ts";
 
@@ -11,7 +13,42 @@ const HOOK: JsonPath = ["hooks", "builtins", "human_approval"];
 
 /** What is wrong with where approvals are kept, and with what people are shown of them. */
 export function checkApprovals(root: unknown, stores: readonly ApprovalStoreKind[]): readonly Finding[] {
-  return [...checkMasks(root), ...checkStore(root, stores)];
+  return [...checkMasks(root), ...checkStore(root, stores), ...checkUrl(root), ...checkNotify(root)];
+}
+
+const URL_AT: JsonPath = ["approvals", "url"];
+const NOTIFY: JsonPath = ["approvals", "notify"];
+
+function checkUrl(root: unknown): readonly Finding[] {
+  const url = valueAt(root, URL_AT);
+  if (typeof url !== "string") return [];
+  const parsed = URL.parse(url);
+  const isGood =
+    (parsed?.protocol === "https:" || parsed?.protocol === "http:") && parsed.search === "" && parsed.hash === "";
+  return isGood ? [] : [{ at: URL_AT, message: "expected an http or https URL without a query or a fragment" }];
+}
+
+/** What a target needs besides its own keys, and whether its URL may be posted to. */
+function checkNotify(root: unknown): readonly Finding[] {
+  const hasLinks = typeof valueAt(root, URL_AT) === "string" && typeof valueAt(root, LINK_SECRET) === "string";
+  return itemsAt(root, NOTIFY).flatMap(([at, target]): readonly Finding[] => {
+    const unlinked: readonly Finding[] =
+      textAt(target, "approver") === undefined || hasLinks
+        ? []
+        : [{ at: [...at, "approver"], message: "needs approvals.url and approvals.link_secret beside it" }];
+    const problems = ["url", "api_url"].flatMap((key) => checkPostUrl([...at, key], textAt(target, key)));
+    return [...unlinked, ...problems, ...checkWebhookSecrets([...at, "secret"], valueAt(target, ["secret"]))];
+  });
+}
+
+const LINK_SECRET: JsonPath = ["approvals", "link_secret"];
+
+function checkPostUrl(at: JsonPath, url: string | undefined): readonly Finding[] {
+  return url === undefined ? [] : toProblem(at, () => parseHookUrl(url));
+}
+
+function checkWebhookSecrets(at: JsonPath, given: unknown): readonly Finding[] {
+  return textsAt(at, given).flatMap(([place, text]) => toProblem(place, () => parseWebhookSecret(text)));
 }
 
 function checkMasks(root: unknown): readonly Finding[] {

@@ -6,6 +6,13 @@ export {
   toApprovalSettings,
 } from "./approvals.ts";
 export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from "./approvals-schema.ts";
+export {
+  createLinksFromConfig,
+  createNotifierFromConfig,
+  type NotifierFromConfigOptions,
+  toRunNotification,
+} from "./notify.ts";
+export type { NotifyConfig } from "./notify-schema.ts";
 export { createBuiltins } from "./builtins.ts";
 export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
 export { formatPath, type JsonPath, valueAt } from "./path.ts";

@@ -128,6 +128,7 @@ class GatewayServer {
   readonly #hooks: () => readonly GatewayHook[];
   readonly #lifecycle: GatewayLifecycle | undefined;
   readonly #approvals: ApprovalManager | undefined;
+  readonly #notifications: GatewayOptions["notifications"];
   readonly #callers: Callers;
   readonly #guard: OriginGuard;
   readonly #rpc: RpcServer;
@@ -149,6 +150,7 @@ class GatewayServer {
     allowedOrigins = [],
     lifecycle,
     approvals,
+    notifications,
     methods = {},
     jwks,
     reload,
@@ -161,6 +163,7 @@ class GatewayServer {
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
     this.#approvals = approvals;
+    this.#notifications = notifications;
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
@@ -262,7 +265,8 @@ class GatewayServer {
     const reload = this.#reload?.status();
     const generation = reload && { generation: reload.generation };
     const yaml = this.#lifecycle && { yaml_hooks: this.#lifecycle.hooks() };
-    return answerJson({ ...generation, hooks: this.#hooks(), ...yaml }, { status: 200 });
+    const told = this.#notifications && { notifications: this.#notifications() };
+    return answerJson({ ...generation, hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
   }
 
   async reload(request: Request, info: PeerInfo, port: ReloadPort): Promise<Response> {

@@ -1,4 +1,4 @@
-import type { ApprovalManager } from "../approvals/index.ts";
+import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
 import type { Log } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import type { Jwks } from "../signing/jwk.ts";
@@ -34,6 +34,8 @@ export interface GatewayOptions extends RecordPages {
   readonly lifecycle?: GatewayLifecycle | undefined;
   /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
   readonly approvals?: ApprovalManager | undefined;
+  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
+  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */

@@ -22,6 +22,8 @@ export interface TokenRules {
   readonly keys: KeySet;
   readonly issuer: string;
   readonly audience: string;
+  /** The most seconds it may be valid. @default {@link MAX_LIFETIME_SECONDS} */
+  readonly maxLifetimeSeconds?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -54,15 +56,16 @@ function findKey(alg: unknown, kid: string | undefined, keys: KeySet): MaybeProm
 
 function checkTimes(
   claims: Readonly<Record<string, unknown>>,
-  nowMs: number,
+  { now, maxLifetimeSeconds = MAX_LIFETIME_SECONDS }: TokenRules,
   kid: string,
 ): { iat: number; exp: number } {
+  const nowMs = now();
   const { iat, exp } = claims;
   if (typeof iat !== "number" || typeof exp !== "number" || !Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) {
     throw new VerificationError("time_malformed", { kid });
   }
   if (exp <= iat) throw new VerificationError("time_malformed", { kid });
-  if (exp - iat > MAX_LIFETIME_SECONDS) throw new VerificationError("lifetime_too_long", { kid });
+  if (exp - iat > maxLifetimeSeconds) throw new VerificationError("lifetime_too_long", { kid });
   if (nowMs >= (exp + CLOCK_SKEW_SECONDS) * 1000) throw new VerificationError("expired", { kid });
   if (nowMs <= (iat - CLOCK_SKEW_SECONDS) * 1000) throw new VerificationError("not_yet_valid", { kid });
   return { iat, exp };
@@ -97,7 +100,7 @@ function readClaims(jws: CompactJws, { kid, alg }: Proof, rules: TokenRules): Ve
   if (claims === undefined) throw new VerificationError("claims_malformed", { kid });
   if (claims["iss"] !== rules.issuer) throw new VerificationError("iss_mismatch", { kid });
   if (claims["aud"] !== rules.audience) throw new VerificationError("aud_mismatch", { kid });
-  const { iat, exp } = checkTimes(claims, rules.now(), kid);
+  const { iat, exp } = checkTimes(claims, rules, kid);
   return { token: jws.token, kid, alg, iat, exp, claims };
 }
 

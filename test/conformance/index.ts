@@ -1,4 +1,5 @@
 import { abortCases } from "./abort.cases.ts";
+import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
@@ -63,6 +64,7 @@ import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
+import { notifyCases } from "./notify.cases.ts";
 
 /** Every conformance case, in the order in which it runs. */
 export const cases: readonly Case[] = [
@@ -78,6 +80,8 @@ export const cases: readonly Case[] = [
   ...respondCases,
   ...replyCases,
   ...approvalCases,
+  ...approvalLinkCases,
+  ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
   ...payloadCases,
