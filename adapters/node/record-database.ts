@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS records (
 CREATE INDEX IF NOT EXISTS records_id ON records (id);
 CREATE INDEX IF NOT EXISTS records_at ON records (at_ms);
 CREATE INDEX IF NOT EXISTS records_session ON records (session) WHERE session IS NOT NULL;
-CREATE INDEX IF NOT EXISTS records_tool ON records (tool) WHERE tool IS NOT NULL;
+CREATE INDEX IF NOT EXISTS records_tool ON records (tool, seq, outcome) WHERE tool IS NOT NULL;
 CREATE INDEX IF NOT EXISTS records_outcome ON records (outcome);
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, chain TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
 `;
@@ -75,18 +75,10 @@ export class RecordDatabase {
     }
   }
 
-  list({ session, tool, outcome, sinceMs, cursor, maxRecords }: ListOptions): RecordPage {
-    const wanted: [condition: string, value: Value | undefined][] = [
-      ["session = ?", session],
-      ["tool = ?", tool],
-      ["outcome = ?", outcome],
-      ["at_ms >= ?", sinceMs],
-      ["seq < ?", cursor === undefined ? undefined : Number(cursor)],
-    ];
-    const given = wanted.filter((pair): pair is [string, Value] => pair[1] !== undefined);
-    const where = given.length === 0 ? "" : `WHERE ${given.map(([condition]) => condition).join(" AND ")}`;
-    const sql = `SELECT seq, body FROM records ${where} ORDER BY seq DESC LIMIT ?`;
-    const rows = this.#prepare(sql).all(...given.map(([, value]) => value), maxRecords + 1);
+  list(options: ListOptions): RecordPage {
+    const { maxRecords } = options;
+    const { sql, values } = toListQuery(options);
+    const rows = this.#prepare(sql).all(...values);
     const page = rows.slice(0, maxRecords);
     const records = page.map((row) => String(row["body"]));
     return rows.length > maxRecords ? { records, next: String(page.at(-1)?.["seq"]) } : { records };
@@ -136,6 +128,40 @@ export class RecordDatabase {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+/** A query, and what is bound to it. */
+export interface ListQuery {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/**
+ * Records of a time are those from some number on, as long as clocks go forward; of so many the lowest number is looked
+ * for, in case one was set back.
+ */
+const SINCE = `seq >= (SELECT min(seq) FROM (SELECT seq FROM records WHERE at_ms >= ? ORDER BY at_ms LIMIT 10000))`;
+
+/**
+ * The query of a page. It walks one index from its newest entry, that of what most narrows the records down; a `+` keeps
+ * SQLite from taking another. The outcomes of a tool are in its index, for few of many may be wanted.
+ */
+export function toListQuery({ session, tool, outcome, sinceMs, cursor, maxRecords }: ListOptions): ListQuery {
+  const narrowest = session !== undefined ? "session" : tool !== undefined ? "tool" : "outcome";
+  const wanted: readonly (readonly [condition: string, ...values: (Value | undefined)[]])[] = [
+    ["session = ?", session],
+    [narrowest === "tool" ? "tool = ?" : "+tool = ?", tool],
+    [narrowest === "outcome" ? "outcome = ?" : "+outcome = ?", outcome],
+    [`+at_ms >= ? AND ${SINCE}`, sinceMs, sinceMs],
+    ["seq < ?", cursor === undefined ? undefined : Number(cursor)],
+  ];
+  const given = wanted.filter(([, value]) => value !== undefined);
+  const where = given.length === 0 ? "" : `WHERE ${given.map(([condition]) => condition).join(" AND ")}`;
+  const values = given.flatMap(([, ...bound]) => bound.filter((value) => value !== undefined));
+  return {
+    sql: `SELECT seq, body FROM records ${where} ORDER BY seq DESC LIMIT ?`,
+    values: [...values, maxRecords + 1],
+  };
 }
 
 function readSeal(body: string): { readonly chain: string; readonly hash: string } {

@@ -16,6 +16,7 @@ import {
   createReloader,
   type Gateway,
   type GatewayLifecycle,
+  PageSessions,
   type ReloadableGateway,
   type ReloadChange,
   type ReloadPort,
@@ -143,6 +144,8 @@ class Generations {
   readonly #options: GenerationsOptions;
   /** One for all: a signed request that was seen before a reload was seen. */
   readonly #replay = createMemoryReplayStore();
+  /** Those who signed in to the pages stay so for as long as their token is good. */
+  readonly #sessions: PageSessions;
   #gateway: ReloadableGateway | undefined;
   #made: StartedHooks;
   #loaded: LoadedConfig;
@@ -153,6 +156,7 @@ class Generations {
   constructor(options: GenerationsOptions) {
     this.#options = options;
     this.#made = options.first;
+    this.#sessions = new PageSessions({ now: () => options.host.now() });
     this.#loaded = options.loaded;
     this.#lastText = options.loaded.text;
     this.reloader = createReloader({ apply: (generation) => this.#apply(generation), log: options.log });
@@ -273,6 +277,7 @@ class Generations {
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
       reload: this.reloader,
       replay: this.#replay,
+      sessions: this.#sessions,
       fetch: host.fetchKeys,
       crypto: host.ports.crypto,
       digest: host.digest,

@@ -49,6 +49,11 @@ export function isRefusal(found: Principal | Refusal): found is Refusal {
   return "code" in found;
 }
 
+/** Whether one may do what any of these scopes allows. */
+export function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
+  return wanted.some((scope) => scopes.has(scope));
+}
+
 /** SHA-256 of bytes. */
 export type Digest = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
 

@@ -18,7 +18,7 @@ export class Callers {
   }
 
   /** Who asks, or why that is not known. No promise is made where no way of knowing needs one. */
-  identify(request: Request, body: RequestBody): Found | Promise<Found> {
+  identify(request: Omit<AuthRequest, "readBody">, body: RequestBody): Found | Promise<Found> {
     if (this.#authenticators === undefined) return ANONYMOUS;
     const { method, url, headers } = request;
     const asked = { method, url, headers, readBody: () => body.bytes() };

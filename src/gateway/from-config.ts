@@ -162,7 +162,16 @@ export interface GatewayFromConfigOptions
     CreateGatewayAuthOptions,
     Pick<
       GatewayOptions,
-      "host" | "hooks" | "approvals" | "notifications" | "lifecycle" | "methods" | "now" | "reload" | keyof RecordPages
+      | "host"
+      | "hooks"
+      | "approvals"
+      | "notifications"
+      | "lifecycle"
+      | "methods"
+      | "now"
+      | "reload"
+      | "sessions"
+      | keyof RecordPages
     > {}
 
 /**
@@ -176,7 +185,7 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, approvals, notifications, lifecycle, methods, now, log, reload } = options;
+  const { host, hooks, approvals, notifications, lifecycle, methods, now, sessions, log, reload } = options;
   const { recording, records, metrics, absent, streamsEnd } = options;
   return createGateway({
     recording,
@@ -192,6 +201,7 @@ export async function createGatewayFromConfig(
     methods,
     reload,
     now,
+    sessions,
     log,
     auth: await createGatewayAuth(config, options),
     jwks: keys.length === 0 ? undefined : toJwks(keys),

@@ -4,26 +4,22 @@ import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
 import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
-import { createTokenAuthenticator, isRefusal, type Principal, type Scope } from "./auth.ts";
+import { createTokenAuthenticator, isRefusal, mayAny, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
 import { InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { type GatewayHook, toReadiness, toStoreStatus } from "./pages.ts";
+import { addPages, PageSessions } from "./page/index.ts";
+import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
+import { Readers } from "./readers.ts";
 import type { ReloadPort } from "./reload.ts";
-import {
-  type GatewayLifecycle,
-  listSessionHooks,
-  MAX_DEFINITION_BYTES,
-  registerSessionHook,
-  removeSessionHooks,
-  SESSION_HOOKS_PATH,
-} from "./session-hooks.ts";
-import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
+import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
+import { addRecordRoutes, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
+import { JWKS_PATH, RELOAD_PATH, toRoutes } from "./routes.ts";
 import { RPC_SCOPES, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
 
@@ -51,22 +47,11 @@ export interface RetirableGateway extends Gateway {
   idle(timeoutMs: number): Promise<boolean>;
 }
 
-const JWKS_PATH = "/.well-known/jwks.json";
-
-const ROUTES: readonly (readonly [path: string, allow: string])[] = [
-  ["/rpc", "POST"],
-  ["/healthz", "GET, HEAD"],
-  ["/readyz", "GET, HEAD"],
-  ["/v1/hooks", "GET, HEAD"],
-];
-
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
-const HOOKS_SCOPES: readonly Scope[] = ["admin", "observe"];
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
-const RELOAD_PATH = "/v1/reload";
 const RELOAD_SCOPES: readonly Scope[] = ["admin"];
 
 /**
@@ -83,10 +68,13 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
   const { jwks, lifecycle, reload } = options;
-  if (lifecycle !== undefined) routeSessionHooks(app, server, lifecycle);
+  if (lifecycle !== undefined) {
+    addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
+  }
   if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
+  server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
   return {
@@ -104,22 +92,6 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
 
 /** How many bodies may be received for each call that may be under way. It bounds the memory that slow senders hold. */
 const READERS_PER_CALL = 4;
-
-function routeSessionHooks(
-  app: Hono<{ Bindings: PeerInfo }>,
-  server: GatewayServer,
-  lifecycle: GatewayLifecycle,
-): void {
-  app.get(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, () => listSessionHooks(lifecycle, req.param("session"))),
-  );
-  app.post(SESSION_HOOKS_PATH, ({ req, env }) =>
-    server.registering(req.raw, env, (body) => registerSessionHook(lifecycle, req.param("session"), body)),
-  );
-  app.delete(`${SESSION_HOOKS_PATH}/:index?`, ({ req, env }) =>
-    server.registering(req.raw, env, () => removeSessionHooks(lifecycle, req.param("session"), req.param("index"))),
-  );
-}
 
 class GatewayServer {
   readonly hasAuth: boolean;
@@ -139,6 +111,8 @@ class GatewayServer {
   readonly #routes: ReadonlyMap<string, string>;
   readonly #reload: ReloadPort | undefined;
   readonly #recording: RecordPages["recording"];
+  readonly #readers: Readers;
+  readonly #sessions: PageSessions;
   readonly #log: Log;
   #isDraining = false;
 
@@ -154,6 +128,7 @@ class GatewayServer {
     methods = {},
     jwks,
     reload,
+    sessions,
     log = silentLog,
     now,
     ...pages
@@ -181,13 +156,15 @@ class GatewayServer {
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
     this.#reload = reload;
     this.#recording = pages.recording;
-    this.#routes = new Map([
-      ...ROUTES,
-      ...[...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])].map(
-        (path) => [path, "GET, HEAD"] as const,
-      ),
-      ...(reload === undefined ? [] : [[RELOAD_PATH, "POST"] as const]),
-    ]);
+    this.#sessions = sessions ?? new PageSessions({ now });
+    this.#readers = new Readers({
+      hasAuth: this.hasAuth,
+      guard: this.#guard,
+      callers: this.#callers,
+      sessions: this.#sessions,
+      maxBodyBytes: this.#maxBodyBytes,
+    });
+    this.#routes = toRoutes({ ...pages, jwks, reload });
     this.#log = log;
   }
 
@@ -246,17 +223,38 @@ class GatewayServer {
 
   async readyz(request: Request, info: PeerInfo): Promise<Response> {
     // Probes carry no token and are only told the status; the reasons may name commands and addresses.
-    const withHooks = (await this.refuseReader(request, info)) === undefined;
+    const readiness = await this.#readiness((await this.refuseReader(request, info)) === undefined);
+    const isReady = readiness.status === "ready" || readiness.status === "degraded";
+    return answerJson(readiness, { status: isReady ? 200 : 503 });
+  }
+
+  async #readiness(withHooks: boolean): Promise<Readiness> {
     const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
-    const readiness = toReadiness(this.#hooks(), {
+    return toReadiness(this.#hooks(), {
       isDraining: this.#isDraining,
       withHooks,
       reload: this.#reload?.status(),
       records: this.#recording?.status(),
       approvals,
     });
-    const isReady = readiness.status === "ready" || readiness.status === "degraded";
-    return answerJson(readiness, { status: isReady ? 200 : 503 });
+  }
+
+  /** Adds the pages that people look at. */
+  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, now }: GatewayOptions): void {
+    addPages(app, {
+      hasAuth: this.hasAuth,
+      sessions: this.#sessions,
+      find: (request, info) => this.#readers.find({ request, info }),
+      admit: (authorization, request, info) => this.#readers.admit(authorization, { request, info }),
+      readiness: () => this.#readiness(true),
+      hooks: () => this.#hooks(),
+      yamlHooks: () => this.#lifecycle?.hooks(),
+      recording,
+      records,
+      absent,
+      log: this.#log,
+      now: now ?? (() => performance.now()),
+    });
   }
 
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
@@ -334,12 +332,9 @@ class GatewayServer {
   }
 
   /** Why a request may not read what the gateway shows; undefined when it may. */
-  async refuseReader(request: Request, info: PeerInfo, scopes = HOOKS_SCOPES): Promise<Refusal | undefined> {
-    const refusal = this.#guard.check(request, info);
-    if (refusal !== undefined || !this.hasAuth) return refusal;
-    const principal = await this.#callers.identify(request, new RequestBody(request, info, this.#maxBodyBytes));
-    if (isRefusal(principal)) return principal;
-    return mayAny(principal, scopes) ? undefined : forbidden(scopes);
+  async refuseReader(request: Request, info: PeerInfo, scopes?: readonly Scope[]): Promise<Refusal | undefined> {
+    const found = await this.#readers.find({ request, info, scopes });
+    return isRefusal(found) ? found : undefined;
   }
 
   #refuse(refusal: Refusal): Response {
@@ -349,7 +344,3 @@ class GatewayServer {
 }
 
 const EMPTY = new Uint8Array();
-
-function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean {
-  return wanted.some((scope) => scopes.has(scope));
-}

@@ -12,6 +12,7 @@ export { createGateway, type Gateway, type RetirableGateway } from "./gateway.ts
 export type { GatewayAuth, GatewayOptions } from "./options.ts";
 export { assertBindable, isLoopback, type PeerInfo } from "./origin.ts";
 export { createMemoryReplayStore } from "../signing/replay.ts";
+export { PageSessions, type PageSessionsOptions } from "./page/index.ts";
 export type { GatewayHook } from "./pages.ts";
 export {
   createReloader,

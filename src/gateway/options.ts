@@ -5,6 +5,7 @@ import type { Jwks } from "../signing/jwk.ts";
 import type { Authenticator, Digest, GatewayToken } from "./auth.ts";
 import type { GatewayLimits } from "./limit.ts";
 import type { GatewayHook } from "./pages.ts";
+import type { PageSessions } from "./page/index.ts";
 import type { RecordPages } from "./records.ts";
 import type { ReloadPort } from "./reload.ts";
 import type { RpcMethod } from "./rpc.ts";
@@ -40,6 +41,8 @@ export interface GatewayOptions extends RecordPages {
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
   readonly jwks?: Jwks | undefined;
+  /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
+  readonly sessions?: PageSessions | undefined;
   /** Reads the configuration again, for `POST /v1/reload`. @default there is no such path */
   readonly reload?: ReloadPort | undefined;
   /** @default a log that keeps nothing */

@@ -79,7 +79,7 @@ export type { CheckToolOptions, HookManagerOptions, ManagerCallOptions, MountOpt
 export { HookManager } from "./manager.ts";
 export { matchSchema } from "./match-schema.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
-export type { FailOpenCount, MountedHookStatus } from "./mounted.ts";
+export type { FailOpenCount, LastNoVerdict, MountedHookStatus } from "./mounted.ts";
 export {
   assertOperable,
   EXECUTION_MODES,

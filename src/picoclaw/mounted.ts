@@ -1,4 +1,4 @@
-import type { HookRecord, Ranked } from "../chain/index.ts";
+import { type HookRecord, LatencyHistogram, type LatencyQuantiles, type Ranked } from "../chain/index.ts";
 import type { NoVerdictKind } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { RepeatLog } from "../log-limit.ts";
@@ -38,7 +38,21 @@ export interface MountedHookStatus extends Ranked, PortStatus {
   readonly detached_dropped?: number;
   /** RFC 3339 time of the last call's end. */
   readonly last_fired?: string;
+  /** How long its calls took, each of them off by at most 3.2%; absent before the first. */
+  readonly latency_ms?: LatencyQuantiles;
+  /** The last call that yielded no verdict; it stays when others have yielded one since. */
+  readonly last_no_verdict?: LastNoVerdict;
   readonly events?: { readonly delivered: number; readonly dropped: number; readonly failed: number };
+}
+
+/** A call that yielded no verdict. */
+export interface LastNoVerdict {
+  /** RFC 3339. */
+  readonly time: string;
+  readonly point: string;
+  readonly kind: NoVerdictKind;
+  /** What happened, for people. At most 300 characters. */
+  readonly error?: string;
 }
 
 /** How often a hook failed open at a point for one kind of no-verdict. */
@@ -76,6 +90,8 @@ interface Counts {
   skipped: number;
   cached: number;
   lastFiredAtMs: number | undefined;
+  lastNoVerdict: Failed | undefined;
+  readonly latency: LatencyHistogram;
   readonly failedOpen: Map<string, FailOpenCount>;
   readonly noVerdicts: Partial<Record<NoVerdictKind, number>>;
 }
@@ -87,6 +103,8 @@ function createCounts(): Counts {
     skipped: 0,
     cached: 0,
     lastFiredAtMs: undefined,
+    lastNoVerdict: undefined,
+    latency: new LatencyHistogram(),
     failedOpen: new Map(),
     noVerdicts: {},
   };
@@ -140,6 +158,8 @@ export class MountedHook {
       counts.lastFiredAtMs = Date.now();
     }
     if (cached === true) counts.cached += 1;
+    // What was cut short by another hook says nothing about this one.
+    else if (attempt > 0 && outcome !== "superseded") counts.latency.add(record.ms);
     // The chain had ended before it could answer.
     if (outcome === "superseded") return;
     if (outcome === "no_verdict" && kind !== undefined) {
@@ -154,8 +174,10 @@ export class MountedHook {
   }
 
   #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
-    const { noVerdicts, failedOpen } = this.#counts;
+    const counts = this.#counts;
+    const { noVerdicts, failedOpen } = counts;
     noVerdicts[kind] = (noVerdicts[kind] ?? 0) + 1;
+    counts.lastNoVerdict = { atMs: Date.now(), point, kind, ...(error !== undefined && { error }) };
     if (failed_open === true) {
       const key = `${point} ${kind}`;
       failedOpen.set(key, { point, kind, count: (failedOpen.get(key)?.count ?? 0) + 1 });
@@ -170,6 +192,7 @@ export class MountedHook {
     const { gate } = this.hooks;
     const { calls, verdicts, skipped, cached, lastFiredAtMs, noVerdicts, failedOpen } = this.#counts;
     const failedOpenBy = [...failedOpen.values()];
+    const latency = this.#counts.latency.quantiles();
     return {
       ...this.ranked,
       ...this.port.status(),
@@ -191,6 +214,8 @@ export class MountedHook {
         : { concurrency: { ...gate.counts, max: maxConcurrency } }),
       ...(detached === true ? { detached_dropped: this.later.droppedCount } : {}),
       ...(lastFiredAtMs === undefined ? {} : { last_fired: new Date(lastFiredAtMs).toISOString() }),
+      ...(latency && { latency_ms: latency }),
+      ...toLastNoVerdict(this.#counts.lastNoVerdict),
       ...(this.events === undefined ? {} : { events: this.events.counts }),
     };
   }
@@ -206,4 +231,12 @@ export class MountedHook {
       this.#log.warn("hook did not close cleanly", { hook: this.ranked.name, error: String(error).slice(0, 200) });
     }
   }
+}
+
+type Failed = Omit<LastNoVerdict, "time"> & { readonly atMs: number };
+
+function toLastNoVerdict(failed: Failed | undefined): Pick<MountedHookStatus, "last_no_verdict"> {
+  if (failed === undefined) return {};
+  const { atMs, ...rest } = failed;
+  return { last_no_verdict: { time: new Date(atMs).toISOString(), ...rest } };
 }

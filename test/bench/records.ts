@@ -6,9 +6,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { createOtelTracer, createSqliteSink } from "../../adapters/node/index.ts";
+import { createGateway, createOtelTracer, createSqliteSink } from "../../adapters/node/index.ts";
+import { LatencyHistogram } from "../../src/chain/index.ts";
 import { HookManager } from "../../src/picoclaw/index.ts";
-import { Recorder } from "../../src/records/index.ts";
+import { Recorder, type RecordStore } from "../../src/records/index.ts";
 import { decision, sha256 } from "../records/fixtures.ts";
 import { measure, toContestant } from "./gateway.ts";
 import { type BenchReport, type BenchRow, measureRates, median, toRatio } from "./report.ts";
@@ -20,7 +21,7 @@ const RECORD_COUNT = 100_000;
 
 /** What recording costs the calls that are recorded, and what a page of many records costs. */
 export async function benchRecords(): Promise<readonly BenchReport[]> {
-  return [...(await benchThroughput()), await benchPages(), await benchTracer()];
+  return [...(await benchThroughput()), await benchPages(), await benchTracer(), await benchLatency()];
 }
 
 /** What a round of calls took. */
@@ -91,29 +92,86 @@ function toReports(
   ];
 }
 
+/** The same questions of many records and of few: what is read off an index takes as long of both. */
 async function benchPages(): Promise<BenchReport> {
+  const [many, few] = [await fillStore(RECORD_COUNT), await fillStore(1000)];
+  const asked = { tool: "tool0", outcome: "deny_tool" };
+  const questions: readonly (readonly [name: string, ask: (stage: PageStage) => Promise<unknown>])[] = [
+    ["newest page", ({ store }) => store.list({ maxRecords: 50 })],
+    ["page in the middle", ({ store, count }) => store.list({ maxRecords: 50, cursor: String(count / 2) })],
+    ["page of a session", ({ store }) => store.list({ maxRecords: 50, session: "s7" })],
+    ["page of a tool", ({ store }) => store.list({ maxRecords: 50, tool: "tool7" })],
+    ["page of an outcome", ({ store }) => store.list({ maxRecords: 50, outcome: "deny_tool" })],
+    ["a tool and an outcome", ({ store }) => store.list({ maxRecords: 50, ...asked })],
+    ["since a time to come", ({ store }) => store.list({ maxRecords: 50, sinceMs: Date.UTC(2027, 0, 1) })],
+    ["GET /v1/records", ({ get }) => get("/v1/records")],
+    ["GET / (the status page)", ({ get }) => get("/")],
+    ["GET /?tool=tool7", ({ get }) => get("/?tool=tool7")],
+  ];
+  const rows = await measureRates(
+    questions.flatMap(([name, ask]) => [
+      { name, run: () => ask(many) },
+      { name: `${name}, of ${few.count}`, run: () => ask(few) },
+    ]),
+  );
+  for (const { close } of [many, few]) await close();
+  const ratios = ["GET /v1/records", "GET / (the status page)"].map((name) =>
+    toRatio(rows, { of: name, to: `${name}, of ${few.count}`, atLeast: 0.4 }),
+  );
+  return { title: `pages of ${RECORD_COUNT} records in SQLite, pages/s`, rows, ratios };
+}
+
+interface PageStage {
+  readonly count: number;
+  readonly store: RecordStore;
+  readonly get: (path: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+async function fillStore(count: number): Promise<PageStage> {
   const dir = await mkdtemp(join(tmpdir(), "hookgate-bench-"));
   const store = createSqliteSink({ path: join(dir, "records.db") });
   const recorder = new Recorder({ sinks: [store], hash: sha256, sliceMs: 50 });
   const observe = recorder.toObserver();
-  for (let count = 1; count <= RECORD_COUNT; count += 1) {
-    const meta = { SessionKey: `s${count % 500}` };
-    observe(
-      decision({ input: { meta, tool: `tool${count % 50}` }, action: count % 100 === 0 ? "deny_tool" : "continue" }),
-    );
-    if (count % 5000 === 0) await recorder.flush();
+  for (let made = 1; made <= count; made += 1) {
+    const meta = { SessionKey: `s${made % 500}` };
+    const input = { meta, tool: `tool${made % 50}` };
+    observe(decision({ input, action: made % 100 === 0 ? "deny_tool" : "continue" }));
+    if (made % 5000 === 0) await recorder.flush();
   }
+  await recorder.flush();
+  const host = new HookManager();
+  const gateway = createGateway({ host, hooks: () => host.hooks(), recording: recorder, records: store });
+  return {
+    count,
+    store,
+    get: async (path) => (await gateway.fetch(new Request(`http://127.0.0.1${path}`))).text(),
+    async close() {
+      await recorder.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What it costs each call that its duration is counted. */
+async function benchLatency(): Promise<BenchReport> {
+  const host = new HookManager();
+  await host.mount({ beforeTool: () => ({ action: "continue" }) }, { name: "bench" });
+  const histogram = new LatencyHistogram();
+  const [counting, calling] = ["1000 durations counted", "one call of an in-process hook"] as const;
+  const durations = Float64Array.from({ length: 1000 }, (_, index) => (index * 0.137) % 90);
   const rows = await measureRates([
-    { name: "newest page", run: () => store.list({ maxRecords: 50 }) },
-    { name: "page in the middle", run: () => store.list({ maxRecords: 50, cursor: "50000" }) },
-    { name: "page of a session", run: () => store.list({ maxRecords: 50, session: "s7" }) },
-    { name: "page of a tool", run: () => store.list({ maxRecords: 50, tool: "tool7" }) },
-    { name: "page of an outcome", run: () => store.list({ maxRecords: 50, outcome: "deny_tool" }) },
-    { name: "a tool and an outcome", run: () => store.list({ maxRecords: 50, tool: "tool0", outcome: "deny_tool" }) },
+    {
+      name: counting,
+      async run() {
+        for (const ms of durations) histogram.add(ms);
+      },
+    },
+    { name: calling, run: () => host.beforeTool({ tool: "bash", arguments: { command: "ls" } }) },
   ]);
-  await recorder.close();
-  await rm(dir, { recursive: true, force: true });
-  return { title: `pages of ${RECORD_COUNT} records in SQLite, pages/s`, rows, ratios: [] };
+  // A thousand of them take as long as a few calls.
+  const ratio = toRatio(rows, { of: counting, to: calling, atLeast: 0.1 });
+  return { title: "counting how long calls take, runs/s", rows, ratios: [ratio] };
 }
 
 async function benchTracer(): Promise<BenchReport> {

@@ -1,0 +1,154 @@
+import type { Hono } from "hono";
+import type { ListedHook } from "../../jcli/index.ts";
+import type { Log } from "../../log.ts";
+import type { Refusal } from "../answer.ts";
+import { isRefusal, type Principal } from "../auth.ts";
+import type { PeerInfo } from "../origin.ts";
+import type { GatewayHook, Readiness } from "../pages.ts";
+import type { RecordPages } from "../records.ts";
+import { renderDecision } from "./decision.ts";
+import {
+  type DecisionList,
+  type DecisionQuery,
+  findDecisions,
+  readDecisionQuery,
+  renderDecisions,
+  toDecisionsPath,
+} from "./decisions.ts";
+import { toTime } from "./format.ts";
+import { renderHooks, renderYamlHooks } from "./hooks.ts";
+import { answerFile, answerPage, answerRedirect, PAGE_PATHS, type Visitor } from "./layout.ts";
+import { html, type Markup } from "./markup.ts";
+import { parseRecord } from "./record-view.ts";
+import type { PageSessions } from "./sessions.ts";
+import { type Admit, answerNotice, SignIn } from "./sign-in.ts";
+import { renderReadiness, renderState } from "./state.ts";
+
+/** What pages show, and who may see them. */
+export interface PageParts extends Pick<RecordPages, "recording" | "records" | "absent"> {
+  /** Whether anyone needs a token. */
+  readonly hasAuth: boolean;
+  readonly sessions: PageSessions;
+  /** Who asks, when they may see pages. */
+  readonly find: (request: Request, info: PeerInfo) => Promise<Principal | Refusal>;
+  readonly admit: Admit;
+  readonly readiness: () => Promise<Readiness>;
+  readonly hooks: () => readonly GatewayHook[];
+  /** Undefined where there is no `hooks.yaml`. */
+  readonly yamlHooks: () => readonly ListedHook[] | undefined;
+  readonly log: Log;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+/** The paths of pages, and how each may be asked. */
+export const PAGE_ROUTES: readonly (readonly [path: string, allow: string])[] = [
+  ["/", "GET, HEAD"],
+  [PAGE_PATHS.style, "GET, HEAD"],
+  [PAGE_PATHS.script, "GET, HEAD"],
+  [PAGE_PATHS.signIn, "POST"],
+  [PAGE_PATHS.signOut, "POST"],
+];
+
+/** Adds the pages that people look at in a browser: the status of the gateway at `/`, one decision, and signing in. */
+export function addPages(app: Hono<{ Bindings: PeerInfo }>, parts: PageParts): void {
+  const signIn = new SignIn({ ...parts });
+  const pages = new StatusPages(parts);
+  const guarded =
+    (show: (request: Request, visitor: Visitor, id: string) => Promise<Response>) =>
+    async ({ req, env }: { req: { raw: Request; param(name: string): string | undefined }; env: PeerInfo }) => {
+      const found = await parts.find(req.raw, env);
+      if (!isRefusal(found)) return show(req.raw, toVisitor(found, req.raw, parts), req.param("id") ?? "");
+      if (parts.hasAuth && found.code === "ERR_UNAUTHORIZED") return signIn.ask(req.raw);
+      return answerNotice(found.code === "ERR_FORBIDDEN" ? 403 : 400, `${found.message}.`);
+    };
+  app.get(
+    "/",
+    guarded((request, visitor) => pages.status(request, visitor)),
+  );
+  app.get(
+    "/decisions/:id",
+    guarded((_request, visitor, id) => pages.decision(id, visitor)),
+  );
+  app.get(PAGE_PATHS.style, () => answerFile(PAGE_PATHS.style));
+  app.get(PAGE_PATHS.script, () => answerFile(PAGE_PATHS.script));
+  app.post(PAGE_PATHS.signIn, ({ req, env }) => (parts.hasAuth ? signIn.enter(req.raw, env) : answerRedirect("/")));
+  app.post(PAGE_PATHS.signOut, ({ req }) => signIn.leave(req.raw));
+}
+
+function toVisitor({ name }: Principal, { headers }: Request, { hasAuth, sessions }: PageParts): Visitor {
+  const isSignedIn = !headers.has("authorization") && sessions.authorizationOf(headers) !== undefined;
+  return hasAuth ? { name, isSignedIn } : { isSignedIn: false };
+}
+
+class StatusPages {
+  readonly #parts: PageParts;
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+  }
+
+  async status(request: Request, visitor: Visitor): Promise<Response> {
+    const query = readDecisionQuery(new URL(request.url));
+    const list = await this.#list(query);
+    const readiness = await this.#parts.readiness();
+    const hooks = this.#parts.hooks();
+    const body = html`<header>
+        <h1>Status</h1>
+        ${renderReadiness(readiness)}
+        <span class="quiet">as of <span id="as-of" data-part>${toTime(new Date().toISOString())}</span> UTC</span
+        >${this.#renderLive(query)}
+      </header>
+      ${renderState(readiness, hooks)} ${renderHooks(hooks)} ${renderYamlHooks(this.#parts.yamlHooks())}
+      ${renderDecisions(list, query)}
+      <footer>${this.#links().map(([path, name]) => html`<a href="${path}">${name}</a>`)}</footer>`;
+    return answerPage({ title: "Status", current: "/", visitor, body });
+  }
+
+  async decision(id: string, visitor: Visitor): Promise<Response> {
+    const { records, log } = this.#parts;
+    if (records === undefined) return answerNotice(404, "Decisions are not kept where they can be looked up.");
+    let text: string | undefined;
+    try {
+      text = await records.get(id);
+    } catch (error) {
+      log.error("a record could not be read", { error: String(error).slice(0, 300) });
+      return answerNotice(500, "The records cannot be read just now; the log says why.");
+    }
+    if (text === undefined)
+      return answerNotice(404, "There is no record of this id. It may have been too old to keep.");
+    const record = parseRecord(text);
+    if (record === undefined)
+      return answerNotice(500, "The record is there and cannot be read; records verify may say more.");
+    return answerPage({ title: `Decision ${record.id}`, visitor, body: renderDecision(record) });
+  }
+
+  async #list(query: DecisionQuery): Promise<DecisionList> {
+    const { records, recording, absent, log } = this.#parts;
+    if (records === undefined) {
+      return { kind: recording === undefined ? "off" : "elsewhere", why: absent?.["/v1/records"] };
+    }
+    try {
+      return await findDecisions(records, query);
+    } catch (error) {
+      log.error("records could not be read", { error: String(error).slice(0, 300) });
+      return { kind: "failed" };
+    }
+  }
+
+  /** Only the newest decisions change by themselves. */
+  #renderLive(query: DecisionQuery): Markup {
+    const isLive = this.#parts.recording?.hub !== undefined && query.cursor === undefined;
+    if (!isLive) return html``;
+    return html` <button type="button" data-live="${toDecisionsPath("/v1/events", query)}" hidden>Live</button>`;
+  }
+
+  #links(): readonly (readonly [path: string, name: string])[] {
+    const { records } = this.#parts;
+    return [
+      ["/v1/hooks", "Hooks as JSON"],
+      ...(records === undefined ? [] : [["/v1/records", "Records as JSON"] as const]),
+      ["/readyz", "Readiness as JSON"],
+    ];
+  }
+}
