@@ -1,5 +1,5 @@
 /** The longest delay a timer of the web platform can hold, in milliseconds (2^31 - 1); a longer one would fire at once. */
-const MAX_DELAY_MS = 2_147_483_647;
+export const MAX_DELAY_MS = 2_147_483_647;
 
 /**
  * Whether a promise settles within a time in milliseconds; more than 2^31 - 1 counts as that. It leaves no timer behind,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_DELAY_MS } from "../wait.ts";
 import type { HookMatch } from "../picoclaw/match.ts";
 import { matchSchema } from "../picoclaw/match-schema.ts";
 import type { ApprovalRisk } from "./approval.ts";
@@ -25,6 +26,8 @@ export interface HumanApprovalRule {
 export interface HumanApprovalConfig {
   /** The first that matches a call counts; a call that none matches needs no approval. */
   readonly rules: readonly HumanApprovalRule[];
+  /** The id of the gateway that asks this one; with it each decision is signed. */
+  readonly sign_for?: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -54,7 +57,7 @@ const ruleSchema: z.ZodType<HumanApprovalRule> = z
     wait_ms: z
       .int()
       .min(0)
-      .max(2_147_483_647)
+      .max(MAX_DELAY_MS)
       .exactOptional()
       .describe(
         "How long a call waits for people before it is denied with the id of the pending approval, in milliseconds. Default: as long as approval_timeout_ms lets it.",
@@ -70,4 +73,12 @@ const ruleSchema: z.ZodType<HumanApprovalRule> = z
 /** The schema of {@link HumanApprovalConfig}. */
 export const humanApprovalSchema: z.ZodType<HumanApprovalConfig> = z.strictObject({
   rules: z.array(ruleSchema).min(1).max(1000).describe("The first rule that matches a call counts."),
+  sign_for: z
+    .string()
+    .min(1)
+    .max(1024)
+    .exactOptional()
+    .describe(
+      "The id of the gateway that asks this one. With it each decision is signed for that gateway by this one's signing_key, so that nobody in between can make or change one. Default: decisions are not signed.",
+    ),
 });

@@ -10,6 +10,8 @@ export interface Step<P extends object, V, H extends ChainHook<P>> {
   readonly hook: H;
   /** 1 for the first. */
   readonly attempt: number;
+  /** When it began. */
+  readonly startedAtMs: number;
   readonly current: Current<P>;
   readonly rules: ChainRules<P, V, H>;
   readonly deadline: Deadline;
@@ -23,8 +25,9 @@ export type Judged<P extends object, V> = Judgement<P, V> | NoVerdict;
 export function callHook<P extends object, V, H extends ChainHook<P>>(
   step: Step<P, V, H>,
 ): Judged<P, V> | Promise<Judged<P, V>> {
-  const { hook, current, deadline, scope } = step;
-  if (isLate(scope)) return toNoVerdict(new HookCallError("timeout", "no time was left for it"));
+  const { hook, current, deadline, scope, startedAtMs } = step;
+  // By the clock that was just read: reading it once more would cost each hook more than it could tell.
+  if (scope.deadlineAtMs <= startedAtMs) return toNoVerdict(new HookCallError("timeout", "no time was left for it"));
   try {
     const reply = hook.call(current, scope);
     if (!isPromiseLike(reply)) return judge(reply, step);

@@ -199,12 +199,13 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
   }
 
   toStep(hook: H, attempt: number): Step<P, V, H> {
-    const ownAtMs = Math.min(this.#startedAtMs + hook.timeoutMs, this.#timeoutAtMs);
+    const startedAtMs = this.#startedAtMs;
+    const ownAtMs = Math.min(startedAtMs + hook.timeoutMs, this.#timeoutAtMs);
     const scope = new CallScope(Math.min(ownAtMs, this.#endsAtMs), this.#now);
     if (this.#asksHooks && this.#endsAtMs < ownAtMs) scope.lateKind = "budget";
     scope.traceparent = this.#options.traceparent;
     this.#options.observer?.onCall(hook, scope);
-    return { hook, attempt, scope, current: this.current, rules: this.#rules, deadline: this.deadline };
+    return { hook, attempt, startedAtMs, scope, current: this.current, rules: this.#rules, deadline: this.deadline };
   }
 
   /** Records an attempt and does what its verdict, or its hook's failure policy, says. */

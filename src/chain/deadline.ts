@@ -1,8 +1,6 @@
 import { HookgateError } from "../errors.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import type { CallScope } from "./scope.ts";
-
-/** The longest delay a timer of the web platform can hold, in milliseconds (2^31 - 1). */
-export const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /** Makes what {@link Deadline.settle} resolves to; neither may throw. */
 export interface ReadSettled<T> {
@@ -88,7 +86,7 @@ export class Deadline {
     }
     this.#timerAtMs = atMs;
     const delayMs = Math.ceil(atMs - this.#now());
-    this.#timer = setTimeout(this.#onTimer, Math.min(Math.max(1, delayMs), MAX_TIMEOUT_MS));
+    this.#timer = setTimeout(this.#onTimer, Math.min(Math.max(1, delayMs), MAX_DELAY_MS));
   }
 
   readonly #onTimer = (): void => {

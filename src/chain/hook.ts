@@ -7,7 +7,7 @@ import type { FailurePolicy } from "./verdict.ts";
 export interface ChainHook<P extends object> {
   readonly name: string;
   readonly source: string;
-  /** Deadline of one call in milliseconds, 1 to {@link MAX_TIMEOUT_MS}. */
+  /** Deadline of one call in milliseconds, 1 to 2^31 - 1. */
   readonly timeoutMs: number;
   readonly policy: FailurePolicy;
   /** How often a call without a verdict is made again, at once, before the policy is asked. @default 0 */

@@ -1,8 +1,7 @@
 export { type ChainOptions, type ChainOutcome, type DetachedCall, runChain, type RunOptions } from "./chain.ts";
 export { Current, type Encode } from "./current.ts";
-export { MAX_TIMEOUT_MS } from "./deadline.ts";
 export { assertDepth, createDraft, releaseDraft } from "./draft.ts";
-export { exceedsDepth, isJsonObject, isSameJson, type JsonObject, MAX_DEPTH } from "./json.ts";
+export { exceedsDepth, isSameJson, MAX_DEPTH } from "./json.ts";
 export { LatencyHistogram, type LatencyQuantiles } from "./latency.ts";
 export type { ChainHook, ChainRules, Judgement } from "./hook.ts";
 export { compareRank, IN_PROCESS, type Ranked } from "./order.ts";

@@ -1,13 +1,7 @@
+import { isObject } from "../is-object.ts";
+
 /** The deepest nesting of a payload that is handled. Deeper ones are refused, for the platform's own JSON writer recurses. */
 export const MAX_DEPTH = 512;
-
-/** An object whose values are not known. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Whether a value is an object, and not an array. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Whether an object is one as JSON has it, and no instance of a class. */
 export function isPlainObject(value: object): boolean {
@@ -31,7 +25,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
     for (const [index, item] of a.entries()) if (!isSameJson(item, b[index])) return false;
     return true;
   }
-  if (!isJsonObject(a) || !isJsonObject(b) || !isPlainObject(a) || !isPlainObject(b)) return false;
+  if (!isObject(a) || !isObject(b) || !isPlainObject(a) || !isPlainObject(b)) return false;
   const keys = Object.keys(a);
   if (keys.length !== Object.keys(b).length) return false;
   return keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]));

@@ -5,7 +5,7 @@ import { type HostContext, LIFECYCLE_EVENTS, parseContext } from "../jcli/index.
 import { type Args, type OptionSpecs, UsageError } from "./args.ts";
 import type { CliHost } from "./host.ts";
 import { readFile } from "./load.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { toLine } from "./text.ts";
 
 /** The flags that make a context; each is a field of it. */

@@ -1,4 +1,4 @@
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { type Cell, formatMs, type Paint, toLine } from "./text.ts";
 
 /** A decision record, as far as the command line reads it: it comes from a file or another version of hookgate. */

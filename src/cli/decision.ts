@@ -1,6 +1,6 @@
 import type { Trace } from "../picoclaw/index.ts";
 import { EXIT } from "./command.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { type Cell, formatMs, formatTable, type Paint, toLine, toSafeJson } from "./text.ts";
 
 /** A decision as `answerHost` gives it, as far as the command line shows it. */

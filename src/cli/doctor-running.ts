@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
 import type { Finding } from "./finding.ts";
 import { type GatewayApi, refusalOf } from "./gateway-api.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { endedBy, type ReadRecord, readRecord } from "./decision-record.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { parseGatewayUrl } from "../client/url.ts";
 import { HookgateError } from "../errors.ts";
 import { type Args, type OptionSpecs, UsageError } from "./args.ts";
 import type { CliHost } from "./host.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 
 /** Where a gateway of this machine listens unless it is told otherwise. */
 export const DEFAULT_GATEWAY_URL = "http://127.0.0.1:8787";

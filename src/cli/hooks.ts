@@ -7,7 +7,7 @@ import { formatFiles, formatLifecycleHooks } from "./hook-table.ts";
 import type { CliHost } from "./host.ts";
 import { loadConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { startHooks } from "./start-hooks.ts";
 import { createPaint, formatTable, type Paint, toSafeJson } from "./text.ts";
 

@@ -1,4 +1,5 @@
 import { readJson } from "../config/json.ts";
+import { isObject } from "../is-object.ts";
 import { HOOK_POINTS, type HookPoint } from "../picoclaw/index.ts";
 import { type Args, type OptionSpecs, UsageError } from "./args.ts";
 import type { CliHost } from "./host.ts";
@@ -107,9 +108,4 @@ function toObject(text: string, source: string): Fields {
   }
   if (!isObject(document.value)) throw new UsageError(`${source}: expected a JSON object`);
   return document.value;
-}
-
-/** Whether a JSON value is an object. */
-export function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

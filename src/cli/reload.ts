@@ -3,7 +3,7 @@ import { type Command, EXIT } from "./command.ts";
 import { createGatewayApi, GATEWAY_OPTIONS, refusalOf } from "./gateway-api.ts";
 import { HookgateError } from "../errors.ts";
 import type { CliHost } from "./host.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { createPaint, toLine, toSafeJson } from "./text.ts";
 
 /** `hookgate reload`: a running gateway reads its config again. */

@@ -8,7 +8,7 @@ import { createGatewayApi, GATEWAY_OPTIONS, refusalOf } from "./gateway-api.ts";
 import type { CliHost } from "./host.ts";
 import { loadConfig, readFile } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { type ReadRecord, readRecord, toActionCell } from "./decision-record.ts";
 import { startHooks } from "./start-hooks.ts";
 import { createPaint, formatTable, toLine, toSafeJson } from "./text.ts";

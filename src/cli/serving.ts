@@ -24,6 +24,7 @@ import {
 } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import { ReloadableHost, type RetirableHost } from "../picoclaw/index.ts";
+import type { ReplayStore } from "../signing/replay.ts";
 import type { CliHost } from "./host.ts";
 import { type LoadedConfig, readFile, reloadConfig } from "./load.ts";
 import { adoptSessions, assertReadable, assertRequired, toChange } from "./reload-change.ts";
@@ -276,7 +277,7 @@ class Generations {
       lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
       reload: this.reloader,
-      replay: this.#replay,
+      replay: approvals === undefined ? this.#replay : both(this.#replay, approvals.store.requests ?? approvals.store),
       sessions: this.#sessions,
       fetch: host.fetchKeys,
       crypto: host.ports.crypto,
@@ -324,4 +325,11 @@ class Generations {
 /** What a change of needs other notifications. */
 function toTelling({ approvals, gateway }: Config): unknown {
   return [approvals, gateway.id];
+}
+
+/** What was seen before there was another store was seen all the same. */
+function both(own: ReplayStore, shared: ReplayStore): ReplayStore {
+  return {
+    insert: async (key, expiresAtMs) => (await own.insert(key, expiresAtMs)) && shared.insert(key, expiresAtMs),
+  };
 }

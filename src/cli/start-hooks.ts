@@ -7,6 +7,7 @@ import {
 import {
   createApprovalsFromConfig,
   createBuiltins,
+  createGatewayKeys,
   createHostFromConfig,
   createLinksFromConfig,
   createNotifierFromConfig,
@@ -16,6 +17,7 @@ import {
 } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { ApprovalLinks } from "../signing/approval-link.ts";
+import { createApprovalSigner } from "../signing/approval-token.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
@@ -72,7 +74,6 @@ export async function startHooks(
       crypto: ports.crypto,
       log,
     });
-  const reach = { ...ports, ...options, builtins: createBuiltins(approvals), baseDir, now, takesAnyName, tracer };
   try {
     const { crypto } = ports;
     const made = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
@@ -80,6 +81,12 @@ export async function startHooks(
     const { startCommand: start } = yaml;
     const run = start && toRunNotification(start, baseDir);
     notifier ??= approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
+    const [key] = await createGatewayKeys(config.gateway, ports.crypto);
+    const issuer = config.gateway.id;
+    const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
+    const builtins = createBuiltins({ approvals, signerFor });
+    const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
+    const reach = { ...ports, ...shared, ...options, builtins, baseDir, now, takesAnyName, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
     return { ...started, approvals, links, notifier };
   } catch (error) {

@@ -9,7 +9,7 @@ import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from 
 import type { CliHost } from "./host.ts";
 import { loadConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { isObject } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 import { startHooks } from "./start-hooks.ts";
 import { toLine } from "./text.ts";
 

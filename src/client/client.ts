@@ -1,4 +1,5 @@
 import { HookgateError, isHookCallError, type NoVerdictKind } from "../errors.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import { silentLog } from "../log.ts";
 import { RepeatLog } from "../log-limit.ts";
 import { encodeContext, isActionOf, RUN_METHOD } from "../jcli/codec.ts";
@@ -47,9 +48,6 @@ import type { GatewayFetch } from "./fetch.ts";
 import type { GatewayClientOptions } from "./options.ts";
 import { ClientSigning } from "./signing.ts";
 import { parseGatewayUrl } from "./url.ts";
-
-/** The longest delay a timer of the web platform can hold. */
-const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /** How long events that wait may take to leave when the client is closed. */
 const CLOSE_MS = 2000;
@@ -177,7 +175,7 @@ class GatewayClient implements HookHost {
       // Without an answer nobody has approved, whatever the interceptors' policy lets pass.
       point: isAborting ? "before_tool" : "approve_tool",
       policy: isAborting ? "abort_turn" : "deny",
-      timeoutMs: Math.min(this.#interceptorMs + this.#approvalMs, MAX_TIMEOUT_MS),
+      timeoutMs: Math.min(this.#interceptorMs + this.#approvalMs, MAX_DELAY_MS),
       parse: (reply) => {
         const {
           extra,
@@ -309,6 +307,6 @@ function toAbortion(how: Failure["how"]): string {
 
 function toPositive(name: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
-  if (Number.isSafeInteger(value) && value > 0 && value <= MAX_TIMEOUT_MS) return value;
-  throw new RangeError(`${name}: expected a positive integer up to ${MAX_TIMEOUT_MS}, got ${value}`);
+  if (Number.isSafeInteger(value) && value > 0 && value <= MAX_DELAY_MS) return value;
+  throw new RangeError(`${name}: expected a positive integer up to ${MAX_DELAY_MS}, got ${value}`);
 }

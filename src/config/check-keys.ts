@@ -1,4 +1,5 @@
 import { isHookgateError } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import { parsePrivateJwks, parsePublicJwks } from "../signing/jwk.ts";
 import { parseJwksUrl } from "../signing/jwks-fetch.ts";
 import { MIN_SECRET_BYTES } from "../signing/keys.ts";
@@ -59,7 +60,7 @@ export function checkPublicKey(at: JsonPath, value: unknown): readonly Finding[]
 }
 
 function isKey(value: unknown): value is string | object {
-  return typeof value === "string" || (typeof value === "object" && value !== null && !Array.isArray(value));
+  return typeof value === "string" || isObject(value);
 }
 
 /** Where keys are published. */

@@ -16,6 +16,7 @@ export type { NotifyConfig } from "./notify-schema.ts";
 export { createBuiltins } from "./builtins.ts";
 export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
 export { formatPath, type JsonPath, valueAt } from "./path.ts";
+export { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
 export type { Environment } from "./interpolate.ts";
 export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
 export {

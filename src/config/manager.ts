@@ -14,8 +14,11 @@ import {
   type OperationOptions,
   type PortStatus,
 } from "../picoclaw/index.ts";
+import type { JwksFetch } from "../signing/jwks-fetch.ts";
+import type { ReplayStore } from "../signing/replay.ts";
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
+import { withApprovalToken } from "./approval-token.ts";
 import { openRemote } from "./open-remote.ts";
 import { toOperation, toPolicies } from "./operation.ts";
 import type { Config } from "./parse.ts";
@@ -54,6 +57,10 @@ export interface ManagerFromConfigOptions extends HookPorts {
   readonly tracer?: HookManagerOptions["tracer"];
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean | undefined;
+  /** Remembers which signed approvals were used. @default in memory, so that a restart forgets them */
+  readonly replay?: ReplayStore | undefined;
+  /** Fetches the keys that approval services publish. @default the platform's fetch */
+  readonly fetchKeys?: JwksFetch | undefined;
 }
 
 /** How one hook came up. */
@@ -218,7 +225,7 @@ async function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOpti
   const { builtins, log, now, config, pool } = options;
   const startedAtMs = now();
   const path = formatPath(["hooks", "builtins", name, "config"]);
-  const lease = await pool.lease(["builtin", name, own], () =>
+  const lease = await pool.lease(["builtin", name, own, config.gateway.id, config.gateway.signing_key], () =>
     orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log })),
   );
   try {
@@ -258,7 +265,7 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     },
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
-    lease: await pool.lease(partsOf(name, entry, config), () => openPort(name, entry, options)),
+    lease: await pool.lease(partsOf(name, entry, options), () => openPort(name, entry, options)),
   };
 }
 
@@ -285,11 +292,11 @@ const PLACE_KEYS: ReadonlySet<string> = new Set<keyof ProcessConfig>([
 /** The same for hooks that are processes: over HTTP it is the transport that bounds the calls. */
 const STDIO_PLACE_KEYS: ReadonlySet<string> = new Set([...PLACE_KEYS, "max_concurrency"]);
 
-function partsOf(name: string, entry: ProcessConfig, { gateway }: ConfigFile): unknown {
+function partsOf(name: string, entry: ProcessConfig, { config: { gateway }, replay }: LoadOptions): unknown {
   const isStdio = entry.transport === "stdio";
   const placeKeys = isStdio ? STDIO_PLACE_KEYS : PLACE_KEYS;
   const parts = Object.fromEntries(Object.entries(entry).filter(([key]) => !placeKeys.has(key)));
-  const signer = isStdio ? [] : [gateway.id, gateway.signing_key];
+  const signer = isStdio ? [] : [gateway.id, gateway.signing_key, replay !== undefined];
   return [name, parts, ...signer];
 }
 
@@ -302,7 +309,8 @@ async function openPort(name: string, entry: ProcessConfig, options: LoadOptions
     }),
   );
   const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
-  return createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter });
+  const port = createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter });
+  return withApprovalToken(port, entry, { ...options, gateway: options.config.gateway });
 }
 
 async function openTransport(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Transport> {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_DELAY_MS } from "../wait.ts";
 import {
   EXECUTION_MODES,
   type FailureEffect,
@@ -32,8 +33,6 @@ export interface OperationConfig extends FailureConfig {
   readonly detached?: boolean;
   readonly cache?: CacheConfig;
 }
-
-const MAX_TIMEOUT_MS = 2_147_483_647;
 
 type Optional<T extends z.ZodType> = z.ZodExactOptional<T>;
 
@@ -80,7 +79,7 @@ export const operationShape: z.ZodRawShape & FailureShape = {
   timeout_ms: z
     .int()
     .min(1)
-    .max(MAX_TIMEOUT_MS)
+    .max(MAX_DELAY_MS)
     .exactOptional()
     .describe("Deadline of one call, in milliseconds. Default: that of the hook's class."),
   ...failureShape,

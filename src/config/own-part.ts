@@ -1,4 +1,5 @@
 import { nearestName } from "../nearest.ts";
+import { isObject } from "../is-object.ts";
 import type { Finding } from "./problem.ts";
 
 /** The part of a config file that is hookgate's. */
@@ -54,8 +55,4 @@ function withoutNulls(value: unknown): unknown {
       .filter(([, item]) => item !== null)
       .map(([key, item]) => [key, key === "config" ? item : withoutNulls(item)]),
   );
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -28,7 +28,7 @@ export const MAX_CONFIG_CHARS = 4_194_304;
 
 const NODE_PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console"];
 
-const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite"];
+const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite", "redis"];
 
 /** A config that can be used. */
 export interface Config extends ConfigFile {

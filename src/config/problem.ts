@@ -157,6 +157,8 @@ function shown(value: unknown): { readonly value?: string } {
   if (value === undefined) return {};
   if (Array.isArray(value)) return { value: "an array" };
   if (typeof value === "object" && value !== null) return { value: "an object" };
+  // A URL with a password in it, or what was meant to be one.
+  if (typeof value === "string" && /:.*@/s.test(value)) return {};
   const text = JSON.stringify(value);
   return { value: text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text };
 }

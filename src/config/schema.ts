@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_DELAY_MS } from "../wait.ts";
 import { type ApprovalsConfig, approvalsSchema } from "./approvals-schema.ts";
 import { type YamlConfig, yamlSchema } from "./yaml-schema.ts";
 import { type MetricsConfig, metricsSchema, type RecordsConfig, recordsSchema } from "./records-schema.ts";
@@ -65,12 +66,10 @@ export interface ConfigFile {
   readonly approvals?: ApprovalsConfig;
 }
 
-const MAX_TIMEOUT_MS = 2_147_483_647;
-
 function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
   return z
     .int()
-    .max(MAX_TIMEOUT_MS)
+    .max(MAX_DELAY_MS)
     .exactOptional()
     .describe(`Deadline of ${what}, in milliseconds. 0, less or absent: ${defaultMs}.`);
 }
@@ -78,7 +77,7 @@ function timeout(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> 
 function budget(what: string, defaultMs: number): z.ZodExactOptional<z.ZodInt> {
   return z
     .int()
-    .max(MAX_TIMEOUT_MS)
+    .max(MAX_DELAY_MS)
     .exactOptional()
     .describe(
       `What ${what} of one call may take together, in milliseconds. 0, less or absent: ${defaultMs}, or the deadline of one where that is more.`,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_DELAY_MS } from "../wait.ts";
 
 /** A model's provider: a server that speaks OpenAI-compatible chat completions. */
 export interface LlmConfig {
@@ -16,8 +17,6 @@ export interface YamlConfig {
   readonly max_session_hooks?: number;
   readonly llm?: LlmConfig;
 }
-
-const MAX_TIMEOUT_MS = 2_147_483_647;
 
 function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -56,7 +55,7 @@ export const yamlSchema: z.ZodType<YamlConfig> = z
     chain_timeout_ms: z
       .int()
       .min(1)
-      .max(MAX_TIMEOUT_MS)
+      .max(MAX_DELAY_MS)
       .exactOptional()
       .describe("What the hooks of one event may take together, in milliseconds. Default: 30000."),
     allow_session_bash: z

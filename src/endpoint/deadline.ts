@@ -1,7 +1,6 @@
 import { HookCallError } from "../errors.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 
-/** The longest delay that timers take, in milliseconds. */
-const MAX_DELAY_MS = 2_147_483_647;
 const DELAY = /^[1-9]\d{0,14}$/;
 
 /** How long a call may take where the header says nothing, in milliseconds: what an approver has by default. */

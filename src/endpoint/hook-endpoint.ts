@@ -20,7 +20,7 @@ import {
 } from "./answer.ts";
 import { readBody } from "./body.ts";
 import { parseTimeout, runWithin } from "./deadline.ts";
-import { type Call, parseBody, parseMessage } from "./message.ts";
+import { type Call, type EventMessage, parseBody, parseMessage } from "./message.ts";
 import type { HookEndpointOptions } from "./options.ts";
 import { createTrust, type Trust, type Trusted } from "./trust.ts";
 
@@ -67,7 +67,6 @@ export function createHookEndpoint(hook: Hook, options: HookEndpointOptions): Ho
 
 const DIALECT = "picoclaw";
 const JWKS_PATH = "/.well-known/jwks.json";
-const EVENT_METHOD = "hook.event";
 const HOOK_ERROR = -32_000;
 const MAX_ERROR_CHARS = 1000;
 const NOTHING = new Uint8Array();
@@ -131,7 +130,7 @@ class EndpointServer {
   }
 
   async #answerMessage(body: Uint8Array, delivery: Delivery): Promise<Answer> {
-    let message: Call | readonly unknown[];
+    let message: Call | readonly EventMessage[];
     try {
       const parsed = parseBody(body);
       delivery.trusted.checkMethod(parsed);
@@ -158,7 +157,7 @@ class EndpointServer {
     }
   }
 
-  async #takeEvents(events: readonly unknown[], { request, context }: Delivery): Promise<Answer> {
+  async #takeEvents(events: readonly EventMessage[], { request, context }: Delivery): Promise<Answer> {
     const timeoutMs = parseTimeout(request.headers.get("hook-timeout-ms"));
     const { waitUntil } = context;
     // Work that outlives the answer is not the caller's to abort.
@@ -172,11 +171,11 @@ class EndpointServer {
   }
 
   /** Tells the hook of events, one after the other. */
-  async #tell(events: readonly unknown[], limits: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
-    for (const params of events) {
+  async #tell(events: readonly EventMessage[], limits: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
+    for (const { method, params } of events) {
       if (limits.signal.aborted) return;
       try {
-        await this.#handle(EVENT_METHOD, params, limits);
+        await this.#handle(method, params, limits);
       } catch (error) {
         this.#log.warn("an event was not handled", { error: toRpcError(error).message });
       }
@@ -208,7 +207,7 @@ function isJwksRequest({ method, url }: Request): boolean {
   return method === "GET" && (URL.parse(url)?.pathname.endsWith(JWKS_PATH) ?? false);
 }
 
-function isEvents(message: Call | readonly unknown[]): message is readonly unknown[] {
+function isEvents(message: Call | readonly EventMessage[]): message is readonly EventMessage[] {
   return Array.isArray(message);
 }
 

@@ -1,11 +1,17 @@
+import { type EventMethod, isEventMethod } from "../picoclaw/codec.ts";
 import { RefusedError, type RpcId } from "./answer.ts";
 
 /** What a gateway sends at most in one batch. */
 const MAX_BATCH = 64;
 const MAX_ID_CHARS = 128;
-const EVENT_METHOD = "hook.event";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** One event, in either form. */
+export interface EventMessage {
+  readonly method: EventMethod;
+  readonly params: unknown;
+}
 
 /** One JSON-RPC 2.0 call. */
 export interface Call {
@@ -28,11 +34,11 @@ export function parseBody(body: Uint8Array): unknown {
 }
 
 /**
- * Reads a message as one call, or as the params of the events it carries.
+ * Reads a message as one call, or as the events it carries.
  * @throws {HookgateError} `ERR_INVALID_REQUEST` when it is neither
  * @see {@link https://www.jsonrpc.org/specification#request_object}
  */
-export function parseMessage(message: unknown): Call | readonly unknown[] {
+export function parseMessage(message: unknown): Call | readonly EventMessage[] {
   if (Array.isArray(message)) {
     if (message.length < 1 || message.length > MAX_BATCH) throw invalid(`a batch holds 1 to ${MAX_BATCH} messages`);
     return message.map(toEvent);
@@ -59,11 +65,11 @@ function isRequest(message: unknown): message is Fields {
   return "jsonrpc" in message && message.jsonrpc === "2.0" && "method" in message && typeof message.method === "string";
 }
 
-function toEvent(message: unknown): unknown {
+function toEvent(message: unknown): EventMessage {
   const { id, method, params } = parseRequest(message);
   // Only events: an answer to a call in a batch would have to wait for all the others.
-  if (id !== undefined || method !== EVENT_METHOD) throw invalid(`only ${EVENT_METHOD} may come without an id`);
-  return params;
+  if (id !== undefined || !isEventMethod(method)) throw invalid("only events may come without an id");
+  return { method, params };
 }
 
 function isId(id: unknown): id is string | number {

@@ -12,7 +12,7 @@ export function addCors(
   if (origin === null || !guard.allows(origin)) return response;
   response.headers.set("access-control-allow-origin", origin);
   if (request.method === "OPTIONS") {
-    response.headers.set("access-control-allow-methods", "GET, POST");
+    response.headers.set("access-control-allow-methods", "GET, POST, DELETE");
     response.headers.set("access-control-allow-headers", ALLOWED_HEADERS);
     response.headers.set("access-control-max-age", "600");
   } else {

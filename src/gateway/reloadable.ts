@@ -1,3 +1,4 @@
+import { MAX_DELAY_MS } from "../wait.ts";
 import type { Gateway, RetirableGateway } from "./gateway.ts";
 
 /** A gateway that can be replaced as a whole while it serves. */
@@ -5,9 +6,6 @@ export interface ReloadableGateway extends Gateway {
   /** Lets another gateway answer from this moment; requests under way are answered by the one they reached. */
   swap(next: RetirableGateway): void;
 }
-
-/** How long a replaced gateway is waited for, in milliseconds: longer than a call may take. */
-const RETIRE_MS = 2_147_483_647;
 
 /** Makes a gateway that hands requests on to the one that is current. */
 export function createReloadableGateway(first: RetirableGateway): ReloadableGateway {
@@ -24,7 +22,7 @@ export function createReloadableGateway(first: RetirableGateway): ReloadableGate
       const previous = current;
       current = next;
       retiring.add(previous);
-      void previous.idle(RETIRE_MS).then(() => retiring.delete(previous));
+      void previous.idle(MAX_DELAY_MS).then(() => retiring.delete(previous));
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isHookgateError, type HookgateErrorCode, toRpcCode } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import type { Log } from "../log.ts";
 import { answerHost, HOST_METHODS, type HookHost, type HostCallOptions } from "../picoclaw/index.ts";
 import type { RpcError, RpcId, RpcReply } from "./answer.ts";
@@ -41,6 +42,7 @@ export const RPC_SCOPES: readonly Scope[] = ["call", "observe"];
 const METHOD_SCOPES: ReadonlyMap<string, readonly Scope[]> = new Map([
   ["hook.hello", RPC_SCOPES],
   ["hook.event", RPC_SCOPES],
+  ["hook.runtime_event", RPC_SCOPES],
 ]);
 
 const CALL_SCOPES: readonly Scope[] = ["call"];
@@ -181,10 +183,6 @@ function describe({ jsonrpc, method }: Fields): string {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function isStructured(params: unknown): boolean {
   return params === undefined || typeof params === "object";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
+import { isObject, type JsonObject } from "../is-object.ts";
 
 const NO_CHANGE: JsonObject = {};
 
@@ -68,7 +68,7 @@ function closingBrace(text: string, start: number): number | undefined {
 function tryParse(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

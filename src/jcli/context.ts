@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type Encode, exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
+import { type Encode, exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
 import { HookCallError, HookgateError } from "../errors.ts";
 import { nearestName } from "../nearest.ts";
 import { type EventField, isLifecycleEvent, LIFECYCLE, LIFECYCLE_EVENTS, type LifecycleEvent } from "./event.ts";
@@ -78,7 +79,7 @@ const contextSchema: z.ZodType<HostContext> = z.object({
  * @throws {HookgateError} `ERR_INVALID_PARAMS` naming the path of every problem, and the nearest known name of an event
  */
 export function parseContext(value: unknown): HostContext {
-  if (!isJsonObject(value)) throw new HookgateError("ERR_INVALID_PARAMS", "params: expected an object");
+  if (!isObject(value)) throw new HookgateError("ERR_INVALID_PARAMS", "params: expected an object");
   if (exceedsDepth(value, MAX_DEPTH)) {
     throw new HookgateError("ERR_INVALID_PARAMS", `params: nested deeper than ${MAX_DEPTH} levels`);
   }

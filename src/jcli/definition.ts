@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { isJsonObject, type JsonObject, MAX_TIMEOUT_MS } from "../chain/index.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
+import { isObject, type JsonObject } from "../is-object.ts";
 import { nearestName } from "../nearest.ts";
 import type { LifecycleEvent } from "./event.ts";
 import { type HookFilter, impossibleField } from "./filter.ts";
@@ -104,7 +105,7 @@ const definitionSchema = z.object({
   timeout: z
     .number()
     .positive()
-    .max(MAX_TIMEOUT_MS / MS_PER_SECOND)
+    .max(MAX_DELAY_MS / MS_PER_SECOND)
     .exactOptional(),
   retry: z.int().min(0).max(MAX_RETRY_COUNT).exactOptional(),
   on_error: z.enum(["skip", "abort", "stop"]).exactOptional(),
@@ -142,7 +143,7 @@ export function checkDefinition(
   given: unknown,
   { event, types, checkHttp }: CheckDefinitionOptions,
 ): CheckedDefinition {
-  if (!isJsonObject(given)) return { findings: [error({ message: `expected a hook, got ${nounOf(given)}` })] };
+  if (!isObject(given)) return { findings: [error({ message: `expected a hook, got ${nounOf(given)}` })] };
   const fields = withoutNull(given);
   const { data, error: fault } = definitionSchema.safeParse(fields);
   const shape = fault?.issues.map((issue) => toFinding(issue, fields)) ?? [];
@@ -226,7 +227,7 @@ function checkUse(definition: HookDefinition, event: LifecycleEvent): readonly D
 
 function unknownFields(fields: JsonObject): readonly DefinitionFinding[] {
   const { filter } = fields;
-  const inFilter = isJsonObject(filter) ? unknown(Object.keys(filter), FILTER_FIELDS, "filter.") : [];
+  const inFilter = isObject(filter) ? unknown(Object.keys(filter), FILTER_FIELDS, "filter.") : [];
   return [...unknown(Object.keys(fields), FIELDS, ""), ...inFilter];
 }
 
@@ -253,15 +254,12 @@ function meant(given: string, known: readonly string[]): { readonly nearest?: st
 /** Null is what YAML has for a key without a value. */
 function withoutNull(given: JsonObject): JsonObject {
   const present = Object.entries(given).filter(([, value]) => value !== null);
-  return Object.fromEntries(present.map(([key, value]) => [key, isJsonObject(value) ? withoutNull(value) : value]));
+  return Object.fromEntries(present.map(([key, value]) => [key, isObject(value) ? withoutNull(value) : value]));
 }
 
 function toFinding(issue: z.core.$ZodIssue, fields: JsonObject): DefinitionFinding {
   const field = issue.path.map(String).join(".");
-  const given = issue.path.reduce<unknown>(
-    (value, key) => (isJsonObject(value) ? value[String(key)] : undefined),
-    fields,
-  );
+  const given = issue.path.reduce<unknown>((value, key) => (isObject(value) ? value[String(key)] : undefined), fields);
   const value = toShown(given);
   if (issue.code !== "invalid_value") return error({ field, message: describe(issue), value });
   const allowed = issue.values.map(String);

@@ -1,16 +1,8 @@
-import {
-  type ChainHook,
-  type ChainOutcome,
-  type ChainRules,
-  Current,
-  MAX_TIMEOUT_MS,
-  runChain,
-  type Trace,
-} from "../chain/index.ts";
+import { type ChainHook, type ChainOutcome, type ChainRules, Current, runChain, type Trace } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { RepeatLog } from "../log-limit.ts";
-import { settlesWithin } from "../wait.ts";
+import { MAX_DELAY_MS, settlesWithin } from "../wait.ts";
 import { BackgroundQueue } from "./background.ts";
 import { assertEvent, type HookContext, type HostContext, toHookContext } from "./context.ts";
 import { HookCounters } from "./counters.ts";
@@ -110,7 +102,7 @@ export class LifecycleManager implements LifecycleHost {
     this.#log = log;
     this.#repeats = new RepeatLog({ log, now: options.now ?? (() => performance.now()) });
     this.#ports = ports;
-    this.#chainTimeoutMs = assertBound("chainTimeoutMs", chainTimeoutMs, MAX_TIMEOUT_MS);
+    this.#chainTimeoutMs = assertBound("chainTimeoutMs", chainTimeoutMs, MAX_DELAY_MS);
     const maxJobs = assertBound("maxBackgroundEvents", maxBackgroundEvents, Number.MAX_SAFE_INTEGER);
     this.#background = new BackgroundQueue({ maxJobs, log });
     this.sessions = new SessionHooks({
@@ -138,7 +130,7 @@ export class LifecycleManager implements LifecycleHost {
   addBuiltin(event: LifecycleEvent, handler: BuiltinHandler, options: BuiltinHookOptions): void {
     const { name, timeoutMs = 10_000, retryCount = 0, onError = "skip", filter } = options;
     if (typeof name !== "string" || name === "") throw new TypeError("addBuiltin: name must not be empty");
-    assertBound("timeoutMs", timeoutMs, MAX_TIMEOUT_MS);
+    assertBound("timeoutMs", timeoutMs, MAX_DELAY_MS);
     const place = {
       level: "builtin",
       event,

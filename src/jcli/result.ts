@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { assertDepth, isJsonObject } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
+import { assertDepth } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
 import { type Message, messagesSchema } from "./context.ts";
 import type { LifecycleAction, ResultField } from "./event.ts";
@@ -66,7 +67,7 @@ const NO_CHANGE: HookResult = {};
  * action other than `stop` and `skip`
  */
 export function parseResult(value: unknown): HookResult {
-  if (!isJsonObject(value)) {
+  if (!isObject(value)) {
     throw new HookCallError(
       "bad_result",
       `expected an object, got ${Array.isArray(value) ? "an array" : typeof value}`,

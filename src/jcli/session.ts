@@ -1,5 +1,5 @@
-import { isJsonObject } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import { assertEvent } from "./context.ts";
 import { HookCounters } from "./counters.ts";
 import {
@@ -159,7 +159,7 @@ export class SessionHooks {
   }
 
   #toEntry(request: unknown): Entry {
-    if (!isJsonObject(request)) throw new HookgateError("ERR_INVALID_PARAMS", "expected an object with an event");
+    if (!isObject(request)) throw new HookgateError("ERR_INVALID_PARAMS", "expected an object with an event");
     const { event, ...given } = request;
     if (typeof event !== "string") throw new HookgateError("ERR_INVALID_PARAMS", "event: expected text");
     assertEvent(event);

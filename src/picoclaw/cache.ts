@@ -1,4 +1,5 @@
-import { exceedsDepth, isJsonObject, type JsonObject, MAX_DEPTH } from "../chain/index.ts";
+import { exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
+import { isObject, type JsonObject } from "../is-object.ts";
 import type { Origin } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
 
@@ -81,7 +82,7 @@ export class DecisionCache {
   async prepare(point: HookPoint, payload: Origin, reply: unknown): Promise<void> {
     const hint = readHint(reply);
     const paths = hint && this.#pathsOf(point, hint.key);
-    if (hint === undefined || paths === undefined || !isJsonObject(reply)) return;
+    if (hint === undefined || paths === undefined || !isObject(reply)) return;
     const ttlMs = Math.min(hint.ttl_ms, this.#maxTtlMs);
     const key = await toKey(point, payload, paths);
     if (key !== undefined) this.#prepared.set(reply, { key, untilMs: this.#now() + ttlMs });
@@ -89,8 +90,8 @@ export class DecisionCache {
 
   /** Keeps a reply that was prepared and has been read as a verdict. */
   commit(reply: unknown): void {
-    const prepared = isJsonObject(reply) ? this.#prepared.get(reply) : undefined;
-    if (!isJsonObject(reply) || prepared === undefined) return;
+    const prepared = isObject(reply) ? this.#prepared.get(reply) : undefined;
+    if (!isObject(reply) || prepared === undefined) return;
     const { key, untilMs } = prepared;
     this.#prepared.delete(reply);
     this.#entries.delete(key);
@@ -113,7 +114,7 @@ export class DecisionCache {
 
 /** The hint of a reply that may be used for other calls: one that changes a payload or answers for a tool may not. */
 function readHint(reply: unknown): CacheHint | undefined {
-  if (!isJsonObject(reply) || !isJsonObject(reply["cache"]) || !isPlainVerdict(reply)) return undefined;
+  if (!isObject(reply) || !isObject(reply["cache"]) || !isPlainVerdict(reply)) return undefined;
   const { ttl_ms: ttlMs, key } = reply["cache"];
   if (typeof ttlMs !== "number" || !(ttlMs > 0) || !Array.isArray(key)) return undefined;
   const paths: readonly unknown[] = key;
@@ -168,7 +169,7 @@ function toCanonicalJson(value: unknown): string | undefined {
     return JSON.stringify(value, (_key, part: unknown) => {
       // Both kinds are marked, so that a list is never taken for an object.
       if (Array.isArray(part)) return toMarkedList(part);
-      if (!isJsonObject(part)) return part;
+      if (!isObject(part)) return part;
       // Entries, for an object keeps keys that look like numbers in an order of its own.
       const entries = Object.entries(part).filter(([, item]) => item !== undefined);
       return ["{}", ...entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, item]) => [name, item])];

@@ -1,4 +1,5 @@
-import { type Encode, isJsonObject } from "../chain/index.ts";
+import { type Encode } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
 import { HookCallError } from "../errors.ts";
 import { type HookEvent, toRuntimeKind } from "./event.ts";
 import { toWirePayload } from "./normalize.ts";
@@ -18,6 +19,14 @@ export const HELLO_METHOD = "hook.hello";
 
 /** Which form of events a hook is sent; the value is the JSON-RPC method. */
 export type EventMethod = "hook.event" | "hook.runtime_event";
+
+/** Every {@link EventMethod}. */
+export const EVENT_METHODS: readonly [EventMethod, EventMethod] = ["hook.event", "hook.runtime_event"];
+
+/** Whether a method carries an event. */
+export function isEventMethod(method: unknown): method is EventMethod {
+  return EVENT_METHODS.some((known) => known === method);
+}
 
 /** What a hook was configured for, as the greeting says it. */
 export type HookMode = "observe" | "llm" | "tool" | "approve";
@@ -86,7 +95,7 @@ export const EVENT_ENCODERS: Readonly<Record<EventMethod, Encode<HookEvent>>> = 
 };
 
 function originOf(payload: unknown): { readonly channel?: unknown; readonly chat_id?: unknown } {
-  if (!isJsonObject(payload)) return {};
+  if (!isObject(payload)) return {};
   return { channel: payload["Channel"], chat_id: payload["ChatID"] };
 }
 

@@ -1,4 +1,4 @@
-import { MAX_TIMEOUT_MS, type OnDecision } from "../chain/index.ts";
+import type { OnDecision } from "../chain/index.ts";
 import type { LifecycleHost } from "../jcli/host.ts";
 import type { HookResult } from "../jcli/result.ts";
 import type { HostEvent } from "./event.ts";
@@ -15,6 +15,7 @@ import type {
   ToolOutcomeDecision,
   Trace,
 } from "./host.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import {
   applyToCall,
   applyToOutcome,
@@ -193,7 +194,7 @@ class CompositeHost implements RetirableHost {
   async retire(): Promise<void> {
     await this.#calls.idle();
     await this.#hooks.retire();
-    await this.#lifecycle.flush(MAX_TIMEOUT_MS);
+    await this.#lifecycle.flush(MAX_DELAY_MS);
     await this.#lifecycle.close();
   }
 

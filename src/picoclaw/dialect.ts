@@ -1,4 +1,5 @@
-import { type Encode, isJsonObject } from "../chain/index.ts";
+import { type Encode } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
 import { HookCallError } from "../errors.ts";
 import {
   acceptHello,
@@ -50,7 +51,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
     encode: encodeNamed,
     encodeEvent: () => encodeTyped,
     decode(point, result) {
-      if (!isJsonObject(result)) return result;
+      if (!isObject(result)) return result;
       return point === "approve_tool" ? decodeApproval(result) : decodeDecision(result);
     },
   },
@@ -66,7 +67,7 @@ function decodeApproval({ allow, reason }: Fields): Fields {
 }
 
 function decodeDecision({ args, decision, hook_result: result }: Fields): Fields {
-  if (decision !== undefined && decision !== null && !isJsonObject(decision)) {
+  if (decision !== undefined && decision !== null && !isObject(decision)) {
     throw new HookCallError("bad_result", `decision: expected an object, got ${typeof decision}`);
   }
   const call = args === undefined || args === null ? {} : { call: { arguments: args } };

@@ -3,7 +3,7 @@ import { HookgateError } from "../errors.ts";
 import { parseContext, RUN_METHOD } from "../jcli/codec.ts";
 import type { HookContext as LifecycleContext } from "../jcli/context.ts";
 import { type Log, silentLog } from "../log.ts";
-import { HELLO_METHOD, toHookPoint } from "./codec.ts";
+import { HELLO_METHOD, isEventMethod, toHookPoint } from "./codec.ts";
 import type { Hook, HookContext } from "./hook.ts";
 import { createLocalPort, LocalContext } from "./local.ts";
 import { parseHookEvent, parseHookPayload } from "./params.ts";
@@ -43,7 +43,7 @@ export function createHookHandler(hook: Hook, options: HookHandlerOptions = {}):
     }
     const { scope, dispose } = createScope(context);
     try {
-      if (method === "hook.event") return (await port.notify(new Current(parseHookEvent(params)), scope)) ?? {};
+      if (isEventMethod(method)) return (await port.notify(new Current(parseHookEvent(method, params)), scope)) ?? {};
       if (method === RUN_METHOD) return (await runLifecycle(hook, params, new LocalContext(scope, log))) ?? {};
       const point = toHookPoint(method);
       if (point === undefined || !port.points.has(point)) {

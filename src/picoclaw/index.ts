@@ -12,6 +12,7 @@ export {
 export {
   acceptHello,
   encodeHello,
+  EVENT_METHODS,
   type EventMethod,
   HELLO_METHOD,
   type HookMode,

@@ -1,5 +1,5 @@
-import { isJsonObject } from "../chain/index.ts";
 import type { HostContext, Message as LifecycleMessage, MessageToolCall } from "../jcli/context.ts";
+import { isObject } from "../is-object.ts";
 import type { HookResult } from "../jcli/result.ts";
 import { toText } from "./turn-step.ts";
 import type { LlmRequest, LlmResponse, Message, Meta, ModelToolCall, Open, ToolCall, ToolOutcome } from "./payload.ts";
@@ -119,7 +119,7 @@ export function applyToCall(call: ToolCall, { tool_arguments }: HookResult): Too
 function parseObject(text: string): Open | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

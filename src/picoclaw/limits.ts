@@ -1,4 +1,5 @@
-import { createFailurePolicy, type FailureRules, MAX_TIMEOUT_MS } from "../chain/index.ts";
+import { createFailurePolicy, type FailureRules } from "../chain/index.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 
 /** Deadlines of one hook call by the hook's class, in milliseconds. A value of 0 or less means the default. */
 export interface HookTimeouts {
@@ -84,8 +85,8 @@ export function toLimits({ timeouts = {}, budgets = {}, policies = {} }: LimitOp
 
 function toTime(name: string, value: number | undefined, fallback: number): number {
   if (value === undefined || value <= 0) return fallback;
-  if (!Number.isFinite(value) || value > MAX_TIMEOUT_MS) {
-    throw new RangeError(`${name}: expected milliseconds up to ${MAX_TIMEOUT_MS}, got ${value}`);
+  if (!Number.isFinite(value) || value > MAX_DELAY_MS) {
+    throw new RangeError(`${name}: expected milliseconds up to ${MAX_DELAY_MS}, got ${value}`);
   }
   return value;
 }

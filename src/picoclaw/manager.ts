@@ -5,12 +5,11 @@ import {
   Current,
   failOpen,
   type HookRecord,
-  MAX_TIMEOUT_MS,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import { settlesWithin } from "../wait.ts";
+import { MAX_DELAY_MS, settlesWithin } from "../wait.ts";
 import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { PointHooks } from "./chain-hook.ts";
 import { copyEvent } from "./event-copy.ts";
@@ -217,7 +216,7 @@ export class HookManager implements HookHost {
    */
   async retire(): Promise<void> {
     await this.#calls.idle();
-    await this.flush(MAX_TIMEOUT_MS);
+    await this.flush(MAX_DELAY_MS);
     await this.close();
   }
 

@@ -1,4 +1,5 @@
-import { FAILURE_EFFECTS, FAILURE_RULES, type FailureRules, MAX_TIMEOUT_MS } from "../chain/index.ts";
+import { FAILURE_EFFECTS, FAILURE_RULES, type FailureRules } from "../chain/index.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import type { CacheOptions } from "./cache.ts";
 import { createMatcher, type HookMatch, impossibleField, uncarriedField } from "./match.ts";
 import type { HookPoint } from "./point.ts";
@@ -109,8 +110,8 @@ function findImpossible(points: ReadonlySet<HookPoint>, match: HookMatch | undef
  */
 export function assertOperable(points: ReadonlySet<HookPoint>, options: OperationOptions): void {
   const { timeoutMs, mode = "enforce", policy = {}, match } = options;
-  if (timeoutMs !== undefined && !(timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    throw new RangeError(`timeoutMs: expected milliseconds from 1 to ${MAX_TIMEOUT_MS}, got ${timeoutMs}`);
+  if (timeoutMs !== undefined && !(timeoutMs >= 1 && timeoutMs <= MAX_DELAY_MS)) {
+    throw new RangeError(`timeoutMs: expected milliseconds from 1 to ${MAX_DELAY_MS}, got ${timeoutMs}`);
   }
   if (!EXECUTION_MODES.includes(mode)) {
     throw new TypeError(`mode: expected one of ${EXECUTION_MODES.join(", ")}, got ${JSON.stringify(mode)}`);

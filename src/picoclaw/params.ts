@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { exceedsDepth, isJsonObject, MAX_DEPTH } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
+import { exceedsDepth, MAX_DEPTH } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type HookEvent, type HostEvent, hostEventSchema, toDocumentedKind } from "./event.ts";
 import { toLlmRequest, toLlmResponse, toMeta, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
@@ -14,6 +15,8 @@ import {
   type ToolOutcome,
 } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
+import type { EventMethod } from "./codec.ts";
+import { type RuntimeEvent, runtimeEventSchema, toHostEvent } from "./runtime-event.ts";
 
 /** A host's payload by hook point. */
 export interface HostPayloads {
@@ -36,7 +39,7 @@ export function parseHostPayload<K extends HookPoint>(point: K, params: unknown)
 
 /** Null is what some encoders write for what is absent. */
 function toPresent(params: unknown): unknown {
-  if (!isJsonObject(params) || !Object.values(params).includes(null)) return params;
+  if (!isObject(params) || !Object.values(params).includes(null)) return params;
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 
@@ -46,6 +49,10 @@ function assertHostPayload<K extends HookPoint>(point: K, params: unknown): asse
 
 function assertHostEvent(params: unknown): asserts params is HostEvent {
   checkParams(hostEventSchema, params);
+}
+
+function assertRuntimeEvent(params: unknown): asserts params is RuntimeEvent {
+  checkParams(runtimeEventSchema, params);
 }
 
 function checkParams(schema: z.ZodType, params: unknown): void {
@@ -59,11 +66,15 @@ function checkParams(schema: z.ZodType, params: unknown): void {
 }
 
 /**
- * Reads the params of `hook.event`.
+ * Reads the params of an event, in either form.
  * @throws {HookgateError} `ERR_INVALID_PARAMS` naming the path of every problem
  */
-export function parseHostEvent(params: unknown): HostEvent {
+export function parseHostEvent(method: EventMethod, params: unknown): HostEvent {
   const present = toPresent(params);
+  if (method === "hook.runtime_event") {
+    assertRuntimeEvent(present);
+    return toHostEvent(present);
+  }
   assertHostEvent(present);
   return present;
 }
@@ -85,10 +96,10 @@ export function parseHookPayload(point: HookPoint, params: unknown): Origin {
 }
 
 /**
- * Reads the params of `hook.event` into the form in which observers see them.
+ * Reads the params of an event, in either form, into the form in which observers see them.
  * @throws {HookgateError} `ERR_INVALID_PARAMS` naming the path of every problem
  */
-export function parseHookEvent(params: unknown): HookEvent {
-  const { Kind, Time = new Date().toISOString(), Meta, ...rest } = parseHostEvent(params);
+export function parseHookEvent(method: EventMethod, params: unknown): HookEvent {
+  const { Kind, Time = new Date().toISOString(), Meta, ...rest } = parseHostEvent(method, params);
   return { ...rest, Kind: toDocumentedKind(Kind), Time, Meta: toMeta(Meta) };
 }

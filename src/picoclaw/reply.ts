@@ -1,14 +1,6 @@
 import type * as z from "zod";
-import {
-  assertDepth,
-  type ChainRules,
-  IN_PROCESS,
-  isJsonObject,
-  isSameJson,
-  type JsonObject,
-  type Judgement,
-  releaseDraft,
-} from "../chain/index.ts";
+import { isObject, type JsonObject } from "../is-object.ts";
+import { assertDepth, type ChainRules, IN_PROCESS, isSameJson, type Judgement, releaseDraft } from "../chain/index.ts";
 import { HookCallError } from "../errors.ts";
 import { toChangedField, toToolResult } from "./normalize.ts";
 import { fieldSchemas, type Origin, type ToolApproval, type ToolResult, toolResultSchema } from "./payload.ts";
@@ -94,14 +86,14 @@ export function createApprovalRules(
       // How long this gateway may use the reply again is not for its own caller.
       const { cache: _, ...said } = fields;
       const extra = own(said, hook);
-      return { outcome: "denied", reason, halt: { ...(isJsonObject(extra) && extra), approved: false, reason } };
+      return { outcome: "denied", reason, halt: { ...(isObject(extra) && extra), approved: false, reason } };
     },
   };
 }
 
 /** What an approver says of a question to people goes on to the host, also when they approved. */
 function toSaid(approval: unknown): Pick<Judgement<ToolApproval, ApprovalHalt>, "said"> {
-  return isJsonObject(approval) ? { said: { approval } } : {};
+  return isObject(approval) ? { said: { approval } } : {};
 }
 
 interface Site<P extends Origin> {
@@ -189,7 +181,7 @@ function own(value: unknown, hook: { readonly source: string }): unknown {
 }
 
 function toFields(value: unknown, path: string): JsonObject {
-  if (isJsonObject(value)) return value;
+  if (isObject(value)) return value;
   const got = Array.isArray(value) ? "an array" : typeof value;
   throw new HookCallError("bad_result", `${path}: expected an object, got ${got}`);
 }

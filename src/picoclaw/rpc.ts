@@ -1,6 +1,7 @@
 import { HookgateError } from "../errors.ts";
 import { parseContext, RUN_METHOD } from "../jcli/codec.ts";
-import { HELLO_METHOD, PROTOCOL_VERSION } from "./codec.ts";
+import { type EventMethod, HELLO_METHOD, PROTOCOL_VERSION } from "./codec.ts";
+import type { HostEvent } from "./event.ts";
 import type {
   ApprovalDecision,
   HookHost,
@@ -19,7 +20,7 @@ import { parseHostEvent, parseHostPayload } from "./params.ts";
 import type { HookPoint } from "./point.ts";
 
 /** The JSON-RPC methods a host may call. */
-export type HostMethod = `hook.${HookPoint}` | "hook.hello" | "hook.check_tool" | "hook.event" | typeof RUN_METHOD;
+export type HostMethod = `hook.${HookPoint}` | "hook.hello" | "hook.check_tool" | EventMethod | typeof RUN_METHOD;
 
 /** One call of a host, as it came in. */
 export interface HostRequest extends HostCallOptions {
@@ -44,11 +45,14 @@ const ANSWERS: Readonly<Record<HostMethod, Answer>> = {
   "hook.after_tool": async (host, params, options) =>
     toWireDecision(await host.afterTool(parseHostPayload("after_tool", params), options)),
   [RUN_METHOD]: async (host, params, options) => toWireOutcome(await host.run(parseRemoteContext(params), options)),
-  "hook.event": (host, params) => {
-    host.emit(parseHostEvent(params));
-    return {};
-  },
+  "hook.event": (host, params) => emit(host, parseHostEvent("hook.event", params)),
+  "hook.runtime_event": (host, params) => emit(host, parseHostEvent("hook.runtime_event", params)),
 };
+
+function emit(host: HookHost, event: HostEvent): object {
+  host.emit(event);
+  return {};
+}
 
 /** The methods a host may call, in the order of a turn. */
 export const HOST_METHODS: readonly string[] = Object.keys(ANSWERS);

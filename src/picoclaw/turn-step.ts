@@ -1,5 +1,5 @@
-import { isJsonObject } from "../chain/index.ts";
 import type { HostPayload, LlmRequest, Message, ModelResponse, ModelToolCall, Open, ToolResult } from "./payload.ts";
+import { isObject } from "../is-object.ts";
 
 /** What `Turn.llm` gives back. */
 export interface LlmStep {
@@ -75,7 +75,7 @@ function isNamed(call: ToolInvocation): call is Exclude<ToolInvocation, ModelToo
 export function toText(content: ModelResponse["content"]): string {
   if (!Array.isArray(content)) return typeof content === "string" ? content : "";
   const parts: readonly unknown[] = content;
-  return parts.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
+  return parts.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }
 
 function parseArguments(text: string | undefined): Open | undefined {
@@ -83,7 +83,7 @@ function parseArguments(text: string | undefined): Open | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (value === null) return {};
-    return isJsonObject(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { isSameJson } from "../chain/index.ts";
+import { isObject } from "../is-object.ts";
 
 /** One step of a JSON Patch. `value` is there only where payloads are recorded. */
 export interface PatchStep {
@@ -73,10 +74,6 @@ class Diff {
     if (this.steps.length < this.#maxSteps) this.steps.push(step);
     else this.isTruncated = true;
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** As JSON has it: what is undefined is not there. */

@@ -1,3 +1,4 @@
+import { isObject } from "../is-object.ts";
 import { toCanonicalJson } from "./canonical.ts";
 import type { HashText } from "./record.ts";
 import { type ChainState, NO_HASH } from "./seal.ts";
@@ -102,7 +103,7 @@ export class ChainVerifier {
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

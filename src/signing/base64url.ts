@@ -1,3 +1,5 @@
+import { isObject } from "../is-object.ts";
+
 /**
  * The base64url forms the signing modules need: strict, so that one value has one spelling.
  * Signing encodes and decodes a dozen short values a call, so this is written for those: several times faster than going
@@ -98,9 +100,4 @@ export function decodeJsonObject(text: string): Readonly<Record<string, unknown>
   } catch {
     return undefined;
   }
-}
-
-/** Whether a value is an object that is neither null nor an array. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

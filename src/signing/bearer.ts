@@ -5,7 +5,8 @@
 import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyResult } from "jose";
 import { HookgateError } from "../errors.ts";
-import { decodeJsonObject, isObject } from "./base64url.ts";
+import { isObject } from "../is-object.ts";
+import { decodeJsonObject } from "./base64url.ts";
 import { CachedDocument } from "./cached-document.ts";
 import { MAX_JWKS_KEYS } from "./jwk.ts";
 import { fetchJwks } from "./jwks-fetch.ts";

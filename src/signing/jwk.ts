@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from "jose";
 import { HookgateError } from "../errors.ts";
-import { isCanonical, isObject } from "./base64url.ts";
+import { isObject } from "../is-object.ts";
+import { isCanonical } from "./base64url.ts";
 
 /** The names a signature algorithm has on the wire. `EdDSA` and `Ed25519` are two names of one algorithm (RFC 9864). */
 export type SignatureAlgorithm = "ES256" | "EdDSA" | "Ed25519" | "HS256";

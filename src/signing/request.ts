@@ -1,4 +1,5 @@
-import { isObject, toAsciiJson } from "./base64url.ts";
+import { isObject } from "../is-object.ts";
+import { toAsciiJson } from "./base64url.ts";
 import { andThen, toHashText, webCrypto } from "./crypto.ts";
 import type { CryptoPort, MaybePromise } from "./crypto.ts";
 import type { SignatureAlgorithm } from "./jwk.ts";

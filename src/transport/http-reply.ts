@@ -1,4 +1,5 @@
 import { HookCallError, type NoVerdictKind } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import type { HttpHead } from "./http-exchange.ts";
 
 /** A reply with a status that is not 200. */
@@ -80,8 +81,4 @@ function parseObject(body: Uint8Array): Readonly<Record<string, unknown>> {
 
 function envelope(why: string): HookCallError {
   return new HookCallError("bad_envelope", `the reply is not a JSON-RPC 2.0 reply: ${why}`);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { HookCallError } from "../errors.ts";
+import { isObject, type JsonObject } from "../is-object.ts";
 import type { ModelQuestion } from "../jcli/port.ts";
 import type { TransportScope } from "./contract.ts";
 
@@ -122,7 +123,7 @@ class ChatClient {
       throw new HookCallError("http_status", `the model's server answered with status ${status}`);
     }
     const reply = parseReply(await readText(response, this.#maxReplyBytes));
-    if (isJsonObject(reply["usage"])) scope.note({ usage: toUsage(reply["usage"]) });
+    if (isObject(reply["usage"])) scope.note({ usage: toUsage(reply["usage"]) });
     return toAnswer(reply);
   }
 }
@@ -139,15 +140,15 @@ function parseReply(text: string): JsonObject {
   } catch (cause) {
     throw new HookCallError("bad_json", "the model's server did not answer with JSON", { cause });
   }
-  if (!isJsonObject(value)) throw new HookCallError("bad_envelope", "the reply is not a chat completion");
+  if (!isObject(value)) throw new HookCallError("bad_envelope", "the reply is not a chat completion");
   return value;
 }
 
 function toAnswer(reply: JsonObject): string {
   const choice: unknown = Array.isArray(reply["choices"]) ? reply["choices"][0] : undefined;
-  const message = isJsonObject(choice) ? choice["message"] : undefined;
-  const content = isJsonObject(message) ? message["content"] : undefined;
-  if (!isJsonObject(choice) || typeof content !== "string") {
+  const message = isObject(choice) ? choice["message"] : undefined;
+  const content = isObject(message) ? message["content"] : undefined;
+  if (!isObject(choice) || typeof content !== "string") {
     throw new HookCallError("bad_envelope", "the reply is not a chat completion with text");
   }
   // What is left of an answer that was cut short could still hold a whole object, which was not the answer.
@@ -204,10 +205,4 @@ function toEndpoint(baseUrl: string): string {
 function assertBound(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw new RangeError(`${name} must be an integer of 1 or more, got ${value}`);
-}
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

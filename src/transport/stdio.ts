@@ -1,11 +1,10 @@
 import { HookCallError } from "../errors.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { Connection } from "./connection.ts";
 import type { Greeting, OutgoingMessage, Transport, TransportScope, TransportStatus } from "./contract.ts";
 import type { Spawn } from "./spawn.ts";
 import { Supervisor } from "./supervisor.ts";
-
-const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /** Options of {@link createStdioTransport}. */
 export interface StdioOptions {
@@ -46,7 +45,7 @@ export interface StdioOptions {
  */
 export function createStdioTransport(options: StdioOptions): Transport {
   const { helloTimeoutMs = 5000, maxMessageBytes = 1_048_576, maxQueuedChars = 4_194_304 } = options;
-  assertWithin("helloTimeoutMs", helloTimeoutMs, MAX_TIMEOUT_MS);
+  assertWithin("helloTimeoutMs", helloTimeoutMs, MAX_DELAY_MS);
   assertWithin("maxMessageBytes", maxMessageBytes, Number.MAX_SAFE_INTEGER);
   assertWithin("maxQueuedChars", maxQueuedChars, Number.MAX_SAFE_INTEGER);
   const supervisor = new Supervisor({

@@ -189,7 +189,7 @@ const tokens = (...names: readonly string[]): object => ({
 const reload = (token?: string): Promise<unknown> =>
   post("/v1/reload", undefined, token === undefined ? {} : { authorization: `Bearer ${token}` });
 
-describe("a reload", () => {
+describe("a reload", { timeout: 60_000 }, () => {
   test("keeps a hook that is the same with its process and counters, though its place and its trust change", async () => {
     await serve(config({ same: denies("no"), other: denies("one") }));
     await check("bash");

@@ -39,7 +39,7 @@ function inner(changes: object = {}): object {
 /** Another manager, with the shape of a PicoClaw config: `hookgate stdio` is its one hook. */
 async function picoclaw(
   config: object,
-  { flags = [], defaults = {} }: { flags?: readonly string[]; defaults?: object } = {},
+  { flags = [], defaults = {}, events }: { flags?: readonly string[]; defaults?: object; events?: string } = {},
 ) {
   dir = await makeDir({ "inner.json": config });
   const command = [process.execPath, BIN, "stdio", "--config", "inner.json", "--log-level", "silent", ...flags];
@@ -52,6 +52,7 @@ async function picoclaw(
     env: { DESK: SECRET },
     observe: ["*"],
     intercept: POINTS,
+    ...(events !== undefined && { events }),
   };
   const text = JSON.stringify({ agents: {}, hooks: { enabled: true, defaults, processes: { hookgate: process_ } } });
   const builtins = createBuiltinRegistry();
@@ -88,12 +89,19 @@ describe("hookgate stdio", () => {
     expect(await manager.afterLlm({ model: "m", response: { content: "hi" } })).toMatchObject({ action: "continue" });
   });
 
-  test("hands events on", async () => {
+  test.each(["hook.event", "hook.runtime_event"])("hands events on that it is told of by %s", async (events) => {
     const told = createGate<string>();
     await desk.close();
     desk = await openDesk({}, { onEvent: ({ Kind }) => told.open(Kind) });
-    const remote = { enabled: true, transport: "http", url: desk.hook, secret: "${env:DESK}", observe: ["turn_end"] };
-    const manager = await picoclaw({ hooks: { processes: { desk: remote } } });
+    const remote = {
+      enabled: true,
+      transport: "http",
+      url: desk.hook,
+      secret: "${env:DESK}",
+      observe: ["turn_end"],
+      events,
+    };
+    const manager = await picoclaw({ hooks: { processes: { desk: remote } } }, { events });
     manager.emit({ Kind: "turn_start" });
     manager.emit({ Kind: "turn_end", Payload: { Status: "completed" } });
     expect(await told.promise).toBe("turn_end");

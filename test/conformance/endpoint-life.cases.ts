@@ -105,6 +105,11 @@ const lifeCases: readonly Case[] = [
     equal(lines, [{ message: "an event was not handled", fields: { error: "disk full" } }]);
     const single = await ask(endpoint, { body: JSON.stringify(toEvent("turn_start")), mtd: "hook.event" });
     equal([single.status, kinds.length], [202, 4]);
+    const later = { jsonrpc: "2.0", method: "hook.runtime_event", params: { kind: "agent.tool.exec_end" } };
+    const mixed = JSON.stringify([later, toEvent("turn_start")]);
+    equal((await ask(endpoint, { body: mixed, mtd: "batch" })).status, 202);
+    const alone = await ask(endpoint, { body: JSON.stringify(later), mtd: "hook.runtime_event" });
+    equal([alone.status, ...kinds.slice(4)], [202, "tool_exec_end", "turn_start", "tool_exec_end"]);
   }),
   endpointCase("a batch is of events only, 1 to 64", "http.md 1: single; batch only for events", async () => {
     const { endpoint } = createEndpoint();

@@ -179,7 +179,7 @@ export const originCases: readonly Case[] = casesOf(
       });
       const asked = await toAnswer(await gateway.fetch(preflight));
       equal([asked.status, asked.headers.get("access-control-allow-origin")], [204, "https://app.example"]);
-      equal(asked.headers.get("access-control-allow-methods"), "GET, POST");
+      equal(asked.headers.get("access-control-allow-methods"), "GET, POST, DELETE");
       const answer = await post(gateway, CALL, headers);
       equal([answer.status, answer.headers.get("access-control-allow-origin")], [200, "https://app.example"]);
       equal(answer.headers.get("vary"), "origin");

@@ -1,6 +1,7 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
+import { approvalTokenCases } from "./approval-token.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
@@ -88,6 +89,7 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalTokenCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,

@@ -32,6 +32,7 @@ const LEAST: Readonly<Record<string, unknown>> = {
   "hook.check_tool": { tool: "exec" },
   "hook.after_tool": { tool: "exec" },
   "hook.event": { Kind: "turn_start" },
+  "hook.runtime_event": { kind: "agent.turn.start" },
 };
 
 /** What a host may send. */
@@ -92,6 +93,10 @@ export const paramsCases: readonly Case[] = casesOf(
         ["hook.after_llm", { response: { content: 5 } }],
         ["hook.event", { Meta: "x" }],
         ["hook.event", { Meta: { AgentID: {} } }],
+        ["hook.runtime_event", { kind: 5 }],
+        ["hook.runtime_event", { scope: "x" }],
+        ["hook.runtime_event", { scope: { agent_id: 5 } }],
+        ["hook.runtime_event", { correlation: { trace_id: {} } }],
       ];
       for (const [method, fields] of wrong) await messageOf(method, { ...(LEAST[method] as object), ...fields });
     },

@@ -48,6 +48,7 @@ export const rpcCases: readonly Case[] = casesOf(
         "hook.after_tool",
         "hook.run",
         "hook.event",
+        "hook.runtime_event",
       ]);
     },
     "an-unknown-method": async () => {
@@ -196,6 +197,30 @@ export const rpcCases: readonly Case[] = casesOf(
       equal(await answerHost(manager, { method: "hook.event", params }), {});
       await manager.flush(5000);
       equal(hook.read(0), { ...params, Kind: "tool_exec_end", Meta: { ...EMPTY_META, AgentID: "a" } });
+    },
+    "an-event-in-the-later-form-is-the-same-event": async () => {
+      const sender = remoteHook([], () => null, { observe: ["*"], events: "hook.runtime_event" });
+      const receiver = remoteHook([], () => null, { observe: ["*"] });
+      const [first, second] = [await managerOf({ sender: sender.port }), await managerOf({ receiver: receiver.port })];
+      const event = {
+        Kind: "tool_exec_end",
+        Time: "2026-07-01T10:00:00Z",
+        Meta: { ...EMPTY_META, AgentID: "a", SessionKey: "s", TurnID: "t", ParentTurnID: "p", TracePath: "a/t" },
+        Payload: { Tool: "exec" },
+      };
+      first.emit(event);
+      await first.flush(5000);
+      // What one gateway sends is what the next one is sent.
+      const params = sender.read(0);
+      equal(await answerHost(second, { method: "hook.runtime_event", params }), {});
+      await answerHost(second, {
+        method: "hook.runtime_event",
+        params: { kind: "vendor.thing", time: null, scope: null, correlation: { trace_id: null }, payload: null },
+      });
+      await second.flush(5000);
+      equal(receiver.read(0), event);
+      const { Time: _, ...rest } = receiver.read(1) as { readonly Time: string };
+      equal(rest, { Kind: "vendor.thing", Meta: EMPTY_META });
     },
     "the-trace-says-what-each-hook-did": async () => {
       const manager = await managerOf({
