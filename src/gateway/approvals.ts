@@ -29,8 +29,8 @@ export interface ApprovalRoutes {
     writing: Writing,
     answer: (admitted: Admitted) => Response | Promise<Response>,
   ) => Promise<Response>;
-  /** Aborts when the gateway stops: no stream is left open then. */
-  readonly stopped: AbortSignal;
+  /** The gateway stops when one of them aborts: no stream is left open then. */
+  readonly ends: readonly AbortSignal[];
   readonly log: Log;
 }
 
@@ -101,14 +101,14 @@ export function addNoApprovals(app: Hono<{ Bindings: PeerInfo }>, refuse: Approv
 
 class ApprovalPages {
   readonly #approvals: ApprovalManager;
-  readonly #stopped: AbortSignal;
+  readonly #ends: readonly AbortSignal[];
   readonly #log: Log;
   #watcherCount = 0;
   #waitingCount = 0;
 
-  constructor({ approvals, stopped, log }: ApprovalRoutes) {
+  constructor({ approvals, ends, log }: ApprovalRoutes) {
     this.#approvals = approvals;
-    this.#stopped = stopped;
+    this.#ends = ends;
     this.#log = log;
   }
 
@@ -137,14 +137,14 @@ class ApprovalPages {
   }
 
   watch({ signal }: Request): Response | Promise<Response> {
-    if (this.#stopped.aborted) return answerRefusal(overloaded("the gateway is shutting down"));
+    if (this.#ends.some(({ aborted }) => aborted)) return answerRefusal(overloaded("the gateway is shutting down"));
     if (this.#watcherCount >= MAX_WATCHERS) {
       return answerRefusal(overloaded(`${MAX_WATCHERS} clients are watching already`));
     }
     this.#watcherCount += 1;
     const ended = new AbortController();
     const end = (): void => ended.abort();
-    const sources = [signal, this.#stopped];
+    const sources = [signal, ...this.#ends];
     for (const source of sources) source.addEventListener("abort", end);
     const onEnd = (): void => {
       this.#watcherCount -= 1;

@@ -14,13 +14,14 @@ import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./orig
 import { addPages, PageSessions } from "./page/index.ts";
 import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
 import { Readers } from "./readers.ts";
+import type { ReloadPort } from "./reload.ts";
 import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
 import { addRecordRoutes, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { type Admitted, Writers, type Writing } from "./writers.ts";
-import { JWKS_PATH, toRoutes } from "./routes.ts";
+import { JWKS_PATH, RELOAD_PATH, toRoutes } from "./routes.ts";
 import { RPC_SCOPES, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
 
@@ -42,31 +43,40 @@ export interface Gateway {
   assertBindable(hostname: string): void;
 }
 
+/** A gateway that can be replaced by another. */
+export interface RetirableGateway extends Gateway {
+  /** Waits for the calls under way, at most `timeoutMs`; the result says whether there are none. */
+  idle(timeoutMs: number): Promise<boolean>;
+}
+
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
+const RELOAD_SCOPES: readonly Scope[] = ["admin"];
+
 /**
- * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, and
- * `/.well-known/jwks.json` where it has keys to publish.
+ * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, `POST /v1/reload` where its
+ * configuration can be read again, and `/.well-known/jwks.json` where it has keys to publish.
  * @throws {TypeError} when a token or an origin is not valid
  * @throws {RangeError} when a limit is not a positive integer
  * @see docs/protocol.md, "The gateway's interface for hosts"
  */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions): RetirableGateway {
   const server = new GatewayServer(options);
   const app = new Hono<{ Bindings: PeerInfo }>();
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
-  const { jwks, lifecycle } = options;
+  const { jwks, lifecycle, reload } = options;
   if (lifecycle !== undefined) {
     addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
   }
+  if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
-  server.addApprovals(app);
+  server.addApprovals(app, options);
   server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
@@ -78,6 +88,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     callsInFlight: () => server.callsInFlight(),
     drain: (timeoutMs) => server.drain(timeoutMs),
+    idle: (timeoutMs) => server.idle(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
   };
 }
@@ -101,6 +112,7 @@ class GatewayServer {
   readonly #reading: InFlight;
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
+  readonly #reload: ReloadPort | undefined;
   readonly #recording: RecordPages["recording"];
   readonly #readers: Readers;
   readonly #writers: Writers;
@@ -120,6 +132,7 @@ class GatewayServer {
     notifications,
     methods = {},
     jwks,
+    reload,
     sessions,
     log = silentLog,
     now,
@@ -146,6 +159,7 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
+    this.#reload = reload;
     this.#recording = pages.recording;
     this.#sessions = sessions ?? new PageSessions({ now });
     this.#writers = new Writers({ guard: this.#guard, callers: this.#callers });
@@ -156,7 +170,7 @@ class GatewayServer {
       sessions: this.#sessions,
       maxBodyBytes: this.#maxBodyBytes,
     });
-    this.#routes = toRoutes({ ...pages, approvals, jwks });
+    this.#routes = toRoutes({ ...pages, approvals, jwks, reload });
     this.#log = log;
   }
 
@@ -221,9 +235,14 @@ class GatewayServer {
   }
 
   async #readiness(withHooks: boolean): Promise<Readiness> {
-    const records = this.#recording?.status();
     const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
-    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
+    return toReadiness(this.#hooks(), {
+      isDraining: this.#isDraining,
+      withHooks,
+      reload: this.#reload?.status(),
+      records: this.#recording?.status(),
+      approvals,
+    });
   }
 
   /** Adds the pages that people look at. */
@@ -247,22 +266,36 @@ class GatewayServer {
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
     const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
-    const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
-    const told = this.#notifications === undefined ? {} : { notifications: this.#notifications() };
-    return answerJson({ hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
+    const reload = this.#reload?.status();
+    const generation = reload && { generation: reload.generation };
+    const yaml = this.#lifecycle && { yaml_hooks: this.#lifecycle.hooks() };
+    const told = this.#notifications && { notifications: this.#notifications() };
+    return answerJson({ ...generation, hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
+  }
+
+  async reload(request: Request, info: PeerInfo, port: ReloadPort): Promise<Response> {
+    const refusal = await this.refuseReader(request, info, RELOAD_SCOPES);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    if (this.#isDraining) return this.#refuse(overloaded("the gateway is shutting down"));
+    const report = await port.reload();
+    return answerJson(report, { status: report.ok ? 200 : 422 });
+  }
+
+  idle(timeoutMs: number): Promise<boolean> {
+    return this.#inFlight.idle(timeoutMs);
   }
 
   /** Adds the paths at which people are asked and decide. */
-  addApprovals(app: Hono<{ Bindings: PeerInfo }>): void {
+  addApprovals(app: Hono<{ Bindings: PeerInfo }>, { approvals, streamsEnd }: GatewayOptions): void {
     const refuse = (request: Request, info: PeerInfo, scopes: readonly Scope[]): Promise<Refusal | undefined> =>
       this.refuseReader(request, info, scopes);
-    const approvals = this.#approvals;
     if (approvals === undefined) return addNoApprovals(app, refuse);
     const change = (
       writing: Writing,
       answer: (admitted: Admitted) => Response | Promise<Response>,
     ): Promise<Response> => this.#change(writing, answer);
-    return addApprovalRoutes(app, { approvals, refuse, change, stopped: this.#stopped.signal, log: this.#log });
+    const ends = [this.#stopped.signal, ...(streamsEnd === undefined ? [] : [streamsEnd])];
+    return addApprovalRoutes(app, { approvals, refuse, change, ends, log: this.#log });
   }
 
   /** Answers who may register hooks, with the body where there is one. */
@@ -284,7 +317,7 @@ class GatewayServer {
       return answerRefusal({ code: "ERR_METHOD_NOT_FOUND", message });
     }
     if (request.method === "OPTIONS") return answerEmpty({ status: 204, headers: { allow } });
-    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : "GET this";
+    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : allow === "POST" ? "POST this" : "GET this";
     return answerRefusal({ code: "ERR_INVALID_REQUEST", message, status: 405, headers: { allow } });
   }
 

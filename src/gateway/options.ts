@@ -7,6 +7,7 @@ import type { GatewayLimits } from "./limit.ts";
 import type { GatewayHook } from "./pages.ts";
 import type { PageSessions } from "./page/index.ts";
 import type { RecordPages } from "./records.ts";
+import type { ReloadPort } from "./reload.ts";
 import type { RpcMethod } from "./rpc.ts";
 import type { GatewayLifecycle } from "./session-hooks.ts";
 
@@ -42,6 +43,8 @@ export interface GatewayOptions extends RecordPages {
   readonly jwks?: Jwks | undefined;
   /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
   readonly sessions?: PageSessions | undefined;
+  /** Reads the configuration again, for `POST /v1/reload`. @default there is no such path */
+  readonly reload?: ReloadPort | undefined;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
   /** A monotonic clock in milliseconds. @default performance.now */

@@ -6,6 +6,9 @@ import { recordPaths } from "./records.ts";
 /** Where the gateway's public keys are. */
 export const JWKS_PATH = "/.well-known/jwks.json";
 
+/** Where the configuration is read again. */
+export const RELOAD_PATH = "/v1/reload";
+
 const ROUTES: readonly (readonly [path: string, allow: string])[] = [
   ["/rpc", "POST"],
   ["/healthz", "GET, HEAD"],
@@ -15,11 +18,15 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 ];
 
 /** The paths there are, and the methods each allows. */
-export function toRoutes({ jwks, approvals, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
+export function toRoutes({ jwks, approvals, reload, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
   const paths = [
     ...recordPaths(pages),
     ...(approvals === undefined ? [] : APPROVAL_PATHS),
     ...(jwks === undefined ? [] : [JWKS_PATH]),
   ];
-  return new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
+  return new Map([
+    ...ROUTES,
+    ...paths.map((path) => [path, "GET, HEAD"] as const),
+    ...(reload === undefined ? [] : [[RELOAD_PATH, "POST"] as const]),
+  ]);
 }
