@@ -20,7 +20,7 @@ import { addRecordRoutes, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
-import { type Admitted, Writers, type Writing } from "./writers.ts";
+import { type Admitted, admitWriter, type Writing } from "./writers.ts";
 import { JWKS_PATH, RELOAD_PATH, toRoutes } from "./routes.ts";
 import { RPC_SCOPES, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
@@ -115,7 +115,6 @@ class GatewayServer {
   readonly #reload: ReloadPort | undefined;
   readonly #recording: RecordPages["recording"];
   readonly #readers: Readers;
-  readonly #writers: Writers;
   readonly #stopped = new AbortController();
   readonly #sessions: PageSessions;
   readonly #log: Log;
@@ -162,7 +161,6 @@ class GatewayServer {
     this.#reload = reload;
     this.#recording = pages.recording;
     this.#sessions = sessions ?? new PageSessions({ now });
-    this.#writers = new Writers({ guard: this.#guard, callers: this.#callers });
     this.#readers = new Readers({
       hasAuth: this.hasAuth,
       guard: this.#guard,
@@ -306,7 +304,7 @@ class GatewayServer {
 
   async #change(writing: Writing, answer: (admitted: Admitted) => Response | Promise<Response>): Promise<Response> {
     if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
-    const admitted = await this.#writers.admit(writing);
+    const admitted = await admitWriter(writing, { guard: this.#guard, callers: this.#callers });
     return "code" in admitted ? this.#refuse(admitted) : answer(admitted);
   }
 

@@ -25,28 +25,20 @@ export interface Admitted {
 const EMPTY = new Uint8Array();
 
 /**
- * Finds out who may change something. Credentials come with the request itself: a cookie, which a page of another site
- * can make a browser send, is none.
+ * Finds out who asks and with what body, or why they may not. Credentials come with the request itself: a cookie, which a
+ * page of another site can make a browser send, is none.
  */
-export class Writers {
-  readonly #guard: OriginGuard;
-  readonly #callers: Callers;
-
-  constructor({ guard, callers }: { readonly guard: OriginGuard; readonly callers: Callers }) {
-    this.#guard = guard;
-    this.#callers = callers;
-  }
-
-  /** Who asks and with what body, or why they may not. */
-  async admit({ request, info, scopes, maxBodyBytes }: Writing): Promise<Admitted | Refusal> {
-    const body = new RequestBody(request, info, maxBodyBytes);
-    const isPost = request.method === "POST";
-    const refusal = this.#guard.check(request, info) ?? (isPost ? refuseMediaType(request.headers) : undefined);
-    if (refusal !== undefined) return refusal;
-    const principal = await this.#callers.identify(request, body);
-    if (isRefusal(principal)) return principal;
-    if (!mayAny(principal, scopes)) return forbidden(scopes);
-    const bytes = isPost ? await body.bytes() : EMPTY;
-    return bytes instanceof Uint8Array ? { principal, body: bytes } : bytes;
-  }
+export async function admitWriter(
+  { request, info, scopes, maxBodyBytes }: Writing,
+  { guard, callers }: { readonly guard: OriginGuard; readonly callers: Callers },
+): Promise<Admitted | Refusal> {
+  const body = new RequestBody(request, info, maxBodyBytes);
+  const isPost = request.method === "POST";
+  const refusal = guard.check(request, info) ?? (isPost ? refuseMediaType(request.headers) : undefined);
+  if (refusal !== undefined) return refusal;
+  const principal = await callers.identify(request, body);
+  if (isRefusal(principal)) return principal;
+  if (!mayAny(principal, scopes)) return forbidden(scopes);
+  const bytes = isPost ? await body.bytes() : EMPTY;
+  return bytes instanceof Uint8Array ? { principal, body: bytes } : bytes;
 }
