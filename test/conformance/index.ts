@@ -9,6 +9,8 @@ import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
+import { clientApprovalCases } from "./client-approvals.cases.ts";
+import { clientWaitCases, clientWatchCases } from "./client-approval-wait.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { compositeCases } from "./composite.cases.ts";
 import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
@@ -165,4 +167,7 @@ export const cases: readonly Case[] = [
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
+  ...clientApprovalCases,
+  ...clientWaitCases,
+  ...clientWatchCases,
 ];
