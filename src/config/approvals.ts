@@ -23,11 +23,12 @@ export interface ApprovalsFromConfigOptions extends Omit<ApprovalManagerOptions,
  * @throws {ConfigError} when the runtime has no such store
  */
 export function createApprovalsFromConfig(
-  { hooks, approvals, records }: ConfigFile,
+  config: ConfigFile,
   { openStore, ...options }: ApprovalsFromConfigOptions,
 ): ApprovalManager | undefined {
+  const { hooks, approvals } = config;
   if (approvals === undefined && !(hooks.enabled && needsStore(hooks))) return undefined;
-  const { store: text, mask = records?.record.mask ?? [] } = approvals ?? DEFAULT_APPROVALS;
+  const { store: text, mask } = toApprovalSettings(config);
   const address = parseStoreAddress(text);
   const store = address && openStore?.(address);
   if (store !== undefined) return new ApprovalManager({ ...options, store, masks: mask.map(parseMaskPath) });
@@ -45,4 +46,15 @@ function needsStore({ builtins, processes }: ConfigFile["hooks"]): boolean {
 /** How long settled approvals are kept, in milliseconds. */
 export function keepApprovalsMs({ approvals = DEFAULT_APPROVALS }: ConfigFile): number {
   return approvals.keep_days * 86_400_000;
+}
+
+/** What a change of needs another approval manager: where approvals are kept, and what is masked in them. */
+export function toApprovalSettings({
+  approvals = DEFAULT_APPROVALS,
+  records,
+}: Pick<ConfigFile, "approvals" | "records">): {
+  readonly store: string;
+  readonly mask: readonly string[];
+} {
+  return { store: approvals.store, mask: approvals.mask ?? records?.record.mask ?? [] };
 }

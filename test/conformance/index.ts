@@ -41,6 +41,7 @@ import { jcliFileCases } from "./jcli-file.cases.ts";
 import { jcliSessionCases } from "./jcli-session.cases.ts";
 import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
+import { jointDecisionCases } from "./joint-decision.cases.ts";
 import { llmCases } from "./llm.cases.ts";
 import { logCases } from "./log.cases.ts";
 import { mountCases } from "./mount.cases.ts";
@@ -53,6 +54,7 @@ import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
 import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
+import { reloadCases, reloaderCases } from "./reload.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
@@ -75,6 +77,8 @@ export const cases: readonly Case[] = [
   ...orderCases,
   ...logCases,
   ...mountCases,
+  ...reloadCases,
+  ...reloaderCases,
   ...pointCases,
   ...chainCases,
   ...attemptsCases,
@@ -126,6 +130,7 @@ export const cases: readonly Case[] = [
   ...trustCases,
   ...dialectCases,
   ...compositeCases,
+  ...jointDecisionCases,
   ...edgeYamlCases,
   ...jcliTextCases,
   ...jcliEventCases,
