@@ -1,15 +1,85 @@
+import { DurableObject } from "cloudflare:workers";
 import {
-  type Approval,
-  APPROVAL_STATUSES,
+  ApprovalActor,
+  type ApprovalIndex,
+  type ApprovalPeer,
   type ApprovalStore,
-  assertListLimit,
-  type OnApprovalChange,
-  readApproval,
-  storeUnavailable,
-  toApprovalIndex,
+  createRemoteApprovalStore,
+  type RowQuery,
 } from "../../src/approvals/index.ts";
-import { HookgateError, isHookgateError } from "../../src/errors.ts";
-import type { ApprovalsObject } from "./approvals-object.ts";
+import { createObjectLog } from "../../src/log.ts";
+
+/**
+ * All approvals of a gateway: a Durable Object with SQLite storage, which settles by alarm those whose time is over. A
+ * Worker that keeps approvals exports this class and lists it in `new_sqlite_classes` of a migration.
+ */
+export class ApprovalsObject extends DurableObject implements ApprovalPeer {
+  /** Milliseconds since the epoch; tests put another clock here. */
+  now: () => number = Date.now;
+  readonly #actor: ApprovalActor;
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    const { storage } = ctx;
+    this.#actor = new ApprovalActor({
+      exec: (sql, ...values) => storage.sql.exec(sql, ...values),
+      transact: (work) => storage.transactionSync(work),
+      alarm: { get: () => storage.getAlarm(), set: (timeMs) => storage.setAlarm(timeMs) },
+      now: () => this.now(),
+      log: createObjectLog((level, line) => console[level](line)),
+    });
+  }
+
+  // Only methods of the class itself can be called from elsewhere.
+  create(entry: ApprovalIndex, keepMs: number): ReturnType<ApprovalPeer["create"]> {
+    return this.#actor.create(entry, keepMs);
+  }
+
+  get(id: string): ReturnType<ApprovalPeer["get"]> {
+    return this.#actor.get(id);
+  }
+
+  findOpen(call: string): ReturnType<ApprovalPeer["findOpen"]> {
+    return this.#actor.findOpen(call);
+  }
+
+  replace(entry: ApprovalIndex): ReturnType<ApprovalPeer["replace"]> {
+    return this.#actor.replace(entry);
+  }
+
+  list(query: RowQuery): ReturnType<ApprovalPeer["list"]> {
+    return this.#actor.list(query);
+  }
+
+  due(nowMs: number, maxRows: number): ReturnType<ApprovalPeer["due"]> {
+    return this.#actor.due(nowMs, maxRows);
+  }
+
+  prune(beforeMs: number): ReturnType<ApprovalPeer["prune"]> {
+    return this.#actor.prune(beforeMs);
+  }
+
+  insert(key: string, expiresAtMs: number): ReturnType<ApprovalPeer["insert"]> {
+    return this.#actor.insert(key, expiresAtMs);
+  }
+
+  lastSeq(): ReturnType<ApprovalPeer["lastSeq"]> {
+    return this.#actor.lastSeq();
+  }
+
+  changed(id: string, version: number): ReturnType<ApprovalPeer["changed"]> {
+    return this.#actor.changed(id, version);
+  }
+
+  changesSince(seq: number): ReturnType<ApprovalPeer["changesSince"]> {
+    return this.#actor.changesSince(seq);
+  }
+
+  /** Settles what is over. It may run twice for one alarm, and sets the next one itself. */
+  override alarm(): Promise<void> {
+    return this.#actor.alarm();
+  }
+}
 
 /** Options of {@link createDurableApprovalStore}. */
 export interface DurableApprovalStoreOptions {
@@ -21,148 +91,8 @@ export interface DurableApprovalStoreOptions {
   readonly keepMs?: number | undefined;
 }
 
-const DEFAULT_KEEP_MS = 30 * 86_400_000;
-/** How long after a call that failed the next one asks for changes, in milliseconds. */
-const PAUSE_MS = 1000;
-
-/**
- * Makes a store of approvals in one Durable Object, which every isolate and every Worker that is bound to it shares. What
- * waits belongs to the request that waits: the store itself holds nothing that another request could be waiting for.
- */
+/** Makes a store of approvals in one Durable Object, which every isolate and every Worker that is bound to it shares. */
 export function createDurableApprovalStore(options: DurableApprovalStoreOptions): ApprovalStore {
-  return new DurableApprovalStore(options);
-}
-
-class DurableApprovalStore implements ApprovalStore {
-  readonly name = "durable_object";
-  readonly #namespace: DurableObjectNamespace<ApprovalsObject>;
-  readonly #object: string;
-  readonly #keepMs: number;
-  readonly #closing = new AbortController();
-
-  constructor({ namespace, name = "approvals", keepMs = DEFAULT_KEEP_MS }: DurableApprovalStoreOptions) {
-    this.#namespace = namespace;
-    this.#object = name;
-    this.#keepMs = keepMs;
-  }
-
-  async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
-    const { outcome, open = "" } = await this.#ask((stub) => stub.create(toApprovalIndex(approval), this.#keepMs));
-    if (outcome === "id_taken") throw new HookgateError("ERR_CONFLICT", `approval ${approval.id} is there already`);
-    return outcome === "created" ? { isNew: true } : { isNew: false, open: readApproval(open) };
-  }
-
-  async get(id: string): Promise<Approval | undefined> {
-    return read(await this.#ask((stub) => stub.get(id)));
-  }
-
-  async replace(next: Approval): Promise<boolean> {
-    return this.#ask((stub) => stub.replace(toApprovalIndex(next)));
-  }
-
-  async findOpen(call: string): Promise<Approval | undefined> {
-    return read(await this.#ask((stub) => stub.findOpen(call)));
-  }
-
-  async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
-    const { status, maxApprovals, cursor } = options;
-    assertListLimit(maxApprovals);
-    const rows = await this.#ask((stub) => stub.list(status, maxApprovals + 1, cursor));
-    const page = rows.slice(0, maxApprovals);
-    const approvals = page.map(({ body }) => readApproval(body));
-    const last = page.at(-1);
-    return rows.length > maxApprovals && last !== undefined ? { approvals, next: last.id } : { approvals };
-  }
-
-  async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
-    const rows = await this.#ask((stub) => stub.due(nowMs, maxApprovals));
-    return rows.map(({ body }) => readApproval(body));
-  }
-
-  async prune(beforeMs: number): Promise<number> {
-    return this.#ask((stub) => stub.prune(beforeMs));
-  }
-
-  async insert(key: string, expiresAtMs: number): Promise<boolean> {
-    const isNew = await this.#ask((stub) => stub.insert(key, expiresAtMs));
-    if (isNew === undefined) throw new HookgateError("ERR_OVERLOADED", "the store's clock is past the expiry");
-    return isNew;
-  }
-
-  async changed(id: string, { version, signal }: Parameters<ApprovalStore["changed"]>[1]): Promise<void> {
-    if (signal.aborted) return this.#assertOpen();
-    await this.#until(
-      signal,
-      this.#ask((stub) => stub.changed(id, version)),
-    );
-  }
-
-  async subscribe(listener: OnApprovalChange): Promise<() => void> {
-    const controller = new AbortController();
-    const seq = await this.#ask((stub) => stub.lastSeq());
-    void this.#follow(seq, listener, controller.signal);
-    return () => controller.abort();
-  }
-
-  async health(): Promise<void> {
-    await this.#ask((stub) => stub.lastSeq());
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-  }
-
-  /** Asks for changes for as long as somebody listens. The calls belong to the request in which it began. */
-  async #follow(from: number, listener: OnApprovalChange, signal: AbortSignal): Promise<void> {
-    const isOver = (): boolean => signal.aborted || this.#closing.signal.aborted;
-    for (let seq = from; !isOver();) {
-      try {
-        const asked = this.#ask((stub) => stub.changesSince(seq));
-        await this.#until(signal, asked);
-        if (isOver()) return;
-        for (const { seq: at, id, version, status: word } of await asked) {
-          seq = at;
-          const status = APPROVAL_STATUSES.find((known) => known === word);
-          if (!isOver()) listener(status && { id, version, status });
-        }
-      } catch {
-        if (isOver()) return;
-        // Who listens looks for themselves, and is told what is wrong.
-        listener(undefined);
-        await this.#until(signal, new Promise((resolve) => setTimeout(resolve, PAUSE_MS)));
-      }
-    }
-  }
-
-  /** Resolves when the work does, and before when the signal aborts or the store is closed. */
-  #until(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
-    const ends = [signal, this.#closing.signal];
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        for (const each of ends) each.removeEventListener("abort", end);
-        resolve();
-      };
-      for (const each of ends) each.addEventListener("abort", end);
-      // A promise settles once: what comes after is nobody's affair.
-      work.catch(reject).then(end, end);
-    });
-  }
-
-  async #ask<T>(work: (stub: DurableObjectStub<ApprovalsObject>) => Promise<T>): Promise<T> {
-    this.#assertOpen();
-    try {
-      return await work(this.#namespace.getByName(this.#object));
-    } catch (error) {
-      if (isHookgateError(error)) throw error;
-      throw storeUnavailable("its Durable Object cannot be used", error);
-    }
-  }
-
-  #assertOpen(): void {
-    if (this.#closing.signal.aborted) throw storeUnavailable("it is closed");
-  }
-}
-
-function read(body: string | undefined): Approval | undefined {
-  return body === undefined ? undefined : readApproval(body);
+  const { namespace, name = "approvals", keepMs } = options;
+  return createRemoteApprovalStore({ name: "durable_object", connect: () => namespace.getByName(name), keepMs });
 }

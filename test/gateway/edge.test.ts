@@ -191,15 +191,15 @@ function stdioHook(): object {
   return { enabled: true, command: ["python3", "gate.py"], intercept: ["before_tool"] };
 }
 
+async function errorOf(config: object, approvals?: EdgeGatewayOptions["approvals"]): Promise<unknown> {
+  const { ask, lines } = createStage({ config, approvals });
+  expect((await ask({ token: "test" })).status).toBe(500);
+  return lines.find(({ level }) => level === "error")?.["error"];
+}
+
 describe("human approvals on the edge", () => {
   const human = { enabled: true, config: { rules: [{ wait_ms: 0 }] } };
   const asking = { ...GUARDED, hooks: { builtins: { human_approval: human } } };
-
-  async function errorOf(config: object, approvals?: EdgeGatewayOptions["approvals"]): Promise<unknown> {
-    const { ask, lines } = createStage({ config, approvals });
-    expect((await ask({ token: "test" })).status).toBe(500);
-    return lines.find(({ level }) => level === "error")?.["error"];
-  }
 
   test("are kept where the config says, for as long as it says", async () => {
     const opened: unknown[] = [];

@@ -1,4 +1,4 @@
-import { ApprovalsObject } from "../../../../adapters/cloudflare/approvals-object.ts";
+import { ApprovalsObject } from "../../../../adapters/cloudflare/approvals.ts";
 import { ReplayShard } from "../../../../adapters/cloudflare/replay.ts";
 
 /** What the objects of the tests take for the time. */

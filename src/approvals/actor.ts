@@ -1,6 +1,7 @@
-import { DurableObject } from "cloudflare:workers";
-import { type ApprovalIndex, expireApproval, readApproval, toApprovalIndex } from "../../src/approvals/index.ts";
-import { isHookgateError } from "../../src/errors.ts";
+import { isHookgateError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { expireApproval } from "./state.ts";
+import { type ApprovalIndex, readApproval, toApprovalIndex } from "./store.ts";
 
 /** An approval as it leaves the object. */
 export interface ApprovalRow {
@@ -16,7 +17,7 @@ export interface ChangedRow {
   readonly status: string;
 }
 
-/** What came of {@link ApprovalsObject.create}. */
+/** What came of {@link ApprovalPeer.create}. */
 export interface RowCreation {
   readonly outcome: "created" | "id_taken" | "open";
   /** The one that is open for the same call. */
@@ -47,24 +48,65 @@ const SWEEP_MS = 60_000;
 /** How long a call is held for a change, at most, in milliseconds. One timer lets go of all that are held. */
 const HOLD_MS = 20_000;
 
-/**
- * All approvals of a gateway: a Durable Object with SQLite storage, which settles by alarm those whose time is over. A
- * Worker that keeps approvals exports this class and lists it in `new_sqlite_classes` of a migration.
- */
-export class ApprovalsObject extends DurableObject {
-  /** Milliseconds since the epoch; tests put another clock here. */
-  now: () => number = Date.now;
-  readonly #held = new Set<() => void>();
-  #letGo: ReturnType<typeof setTimeout> | null = null;
+/** A value of SQLite. */
+type SqlValue = string | number;
 
-  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-    super(ctx, env);
-    ctx.storage.sql.exec(SCHEMA);
+/** What an {@link ApprovalActor} runs on. */
+export interface ApprovalActorOptions {
+  /** Runs one statement, or several without values, in a database of SQLite that is the actor's own. */
+  readonly exec: (sql: string, ...values: SqlValue[]) => Iterable<Readonly<Record<string, unknown>>>;
+  /** Runs statements of which all take effect or none. */
+  readonly transact: <T>(work: () => T) => T;
+  /** The one alarm there is, in milliseconds since the epoch. */
+  readonly alarm: { get(): Promise<number | null>; set(timeMs: number): Promise<void> };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** What a store of approvals asks of the one place where they are. Everything that goes in and out is plain data. */
+export interface ApprovalPeer {
+  /** @param keepMs - How long settled approvals are kept. */
+  create(entry: ApprovalIndex, keepMs: number): Promise<RowCreation>;
+  get(id: string): Promise<string | undefined>;
+  findOpen(call: string): Promise<string | undefined>;
+  replace(entry: ApprovalIndex): Promise<boolean>;
+  list(query: RowQuery): Promise<readonly ApprovalRow[]>;
+  due(nowMs: number, maxRows: number): Promise<readonly ApprovalRow[]>;
+  prune(beforeMs: number): Promise<number>;
+  /** @returns undefined when `expiresAtMs` has passed by the peer's clock */
+  insert(key: string, expiresAtMs: number): Promise<boolean | undefined>;
+  /** The number of the last change. */
+  lastSeq(): Promise<number>;
+  /** Holds the call until the approval has another version, for 20 s at most. It may be let go of early. */
+  changed(id: string, version: number): Promise<void>;
+  /** What has changed since a change; where nothing has, the call is held until something does, for 20 s at most. */
+  changesSince(seq: number): Promise<readonly ChangedRow[]>;
+}
+
+/** Which rows are listed, the newest first. */
+export interface RowQuery {
+  readonly status?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly maxRows: number;
+}
+
+/**
+ * All approvals of a gateway in one place that handles one event at a time, such as a Durable Object: it settles by alarm
+ * those whose time is over.
+ */
+export class ApprovalActor implements ApprovalPeer {
+  readonly #options: ApprovalActorOptions;
+  readonly #held = new Set<() => void>();
+  #letGo: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ApprovalActorOptions) {
+    this.#options = options;
+    options.exec(SCHEMA);
   }
 
-  /** @param keepMs - How long settled approvals are kept. */
   async create(entry: ApprovalIndex, keepMs: number): Promise<RowCreation> {
-    const creation = this.ctx.storage.transactionSync((): RowCreation => {
+    const creation = this.#options.transact((): RowCreation => {
       const open = entry.isOpen ? this.#bodyOf("call = ? AND is_open = 1", entry.call) : undefined;
       if (open !== undefined) return { outcome: "open", open };
       if (this.#bodyOf("id = ?", entry.id) !== undefined) return { outcome: "id_taken" };
@@ -78,21 +120,21 @@ export class ApprovalsObject extends DurableObject {
     return creation;
   }
 
-  get(id: string): string | undefined {
+  async get(id: string): Promise<string | undefined> {
     return this.#bodyOf("id = ?", id);
   }
 
-  findOpen(call: string): string | undefined {
+  async findOpen(call: string): Promise<string | undefined> {
     return this.#bodyOf("call = ? AND is_open = 1", call);
   }
 
   async replace(entry: ApprovalIndex): Promise<boolean> {
-    const isDone = this.ctx.storage.transactionSync(() => this.#replace(entry));
+    const isDone = this.#options.transact(() => this.#replace(entry));
     if (isDone) await this.#changed();
     return isDone;
   }
 
-  list(status: string | undefined, maxRows: number, cursor: string | undefined): readonly ApprovalRow[] {
+  async list({ status, cursor, maxRows }: RowQuery): Promise<readonly ApprovalRow[]> {
     const wanted = [["status = ?", status] as const, ["id < ?", cursor] as const].flatMap(([condition, value]) =>
       value === undefined ? [] : [{ condition, value }],
     );
@@ -101,19 +143,18 @@ export class ApprovalsObject extends DurableObject {
     return this.#rows(sql, ...wanted.map(({ value }) => value), maxRows);
   }
 
-  due(nowMs: number, maxRows: number): readonly ApprovalRow[] {
+  async due(nowMs: number, maxRows: number): Promise<readonly ApprovalRow[]> {
     const sql = "SELECT id, body FROM approvals WHERE is_open = 1 AND expires_ms <= ? ORDER BY expires_ms LIMIT ?";
     return this.#rows(sql, nowMs, maxRows);
   }
 
-  prune(beforeMs: number): number {
+  async prune(beforeMs: number): Promise<number> {
     const old = "SELECT id FROM approvals WHERE is_open = 0 AND changed_ms < ? ORDER BY changed_ms LIMIT ?";
     return [...this.#exec(`DELETE FROM approvals WHERE id IN (${old}) RETURNING id`, beforeMs, MAX_PRUNED)].length;
   }
 
-  /** @returns undefined when `expiresAtMs` has passed by this object's clock */
   async insert(key: string, expiresAtMs: number): Promise<boolean | undefined> {
-    const nowMs = this.now();
+    const nowMs = this.#options.now();
     if (!(expiresAtMs > nowMs)) return undefined;
     this.#exec("DELETE FROM used WHERE key = ? AND expires_ms <= ?", key, nowMs);
     const sql = "INSERT INTO used VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING key";
@@ -122,33 +163,39 @@ export class ApprovalsObject extends DurableObject {
     return isNew;
   }
 
-  /** The number of the last change. */
-  lastSeq(): number {
+  async lastSeq(): Promise<number> {
+    return this.#lastSeq();
+  }
+
+  #lastSeq(): number {
     return this.#numberOf("SELECT value FROM numbers WHERE name = 'seq'") ?? 0;
   }
 
-  /** Holds the call until the approval has another version, for 20 s at most. It may be let go of early. */
   async changed(id: string, version: number): Promise<void> {
     if (this.#numberOf("SELECT version FROM approvals WHERE id = ?", id) === version) await this.#hold();
   }
 
-  /** What has changed since a change; where nothing has, the call is held until something does, for 20 s at most. */
   async changesSince(seq: number): Promise<readonly ChangedRow[]> {
     const sql = "SELECT seq, id, version, status FROM approvals WHERE seq > ? ORDER BY seq LIMIT ?";
-    if (this.lastSeq() <= seq) await this.#hold();
-    return [...this.#exec<ChangedRow & Record<string, SqlStorageValue>>(sql, seq, MAX_CHANGES)];
+    if (this.#lastSeq() <= seq) await this.#hold();
+    return [...this.#exec(sql, seq, MAX_CHANGES)].map((row) => ({
+      seq: Number(row["seq"]),
+      id: String(row["id"]),
+      version: Number(row["version"]),
+      status: String(row["status"]),
+    }));
   }
 
   /**
    * Settles approvals whose time is over, and takes old ones and expired keys away. It may run twice for one alarm, and sets
    * the next one itself.
    */
-  override async alarm(): Promise<void> {
-    const nowMs = this.now();
-    const settled = this.due(nowMs, MAX_EXPIRED).filter((row) => this.#expire(row, nowMs));
+  async alarm(): Promise<void> {
+    const nowMs = this.#options.now();
+    const settled = (await this.due(nowMs, MAX_EXPIRED)).filter((row) => this.#expire(row, nowMs));
     this.#exec("DELETE FROM used WHERE expires_ms <= ?", nowMs);
     const keepMs = this.#keepMs();
-    if (keepMs !== undefined) this.prune(nowMs - keepMs);
+    if (keepMs !== undefined) await this.prune(nowMs - keepMs);
     if (settled.length > 0) await this.#changed();
     else await this.#arm();
   }
@@ -159,7 +206,7 @@ export class ApprovalsObject extends DurableObject {
     } catch (error) {
       if (!isHookgateError(error)) throw error;
       // Nobody can approve what cannot be read; were it due for ever, so would be the alarm.
-      console.error({ message: "an approval cannot be read", approval: id });
+      this.#options.log.error("an approval cannot be read", { approval: id });
       this.#exec("UPDATE approvals SET is_open = 0, changed_ms = ? WHERE id = ?", nowMs, id);
       return false;
     }
@@ -188,14 +235,14 @@ export class ApprovalsObject extends DurableObject {
     const expires = this.#numberOf("SELECT MIN(expires_ms) FROM approvals WHERE is_open = 1");
     const used = this.#numberOf("SELECT MIN(expires_ms) FROM used");
     const settled = this.#numberOf("SELECT MIN(changed_ms) FROM approvals WHERE is_open = 0");
-    const nowMs = this.now();
+    const nowMs = this.#options.now();
     const old = settled === undefined || keepMs === undefined ? undefined : settled + keepMs + 1;
     const swept = [used, old].filter((time) => time !== undefined).map((time) => Math.max(time, nowMs + SWEEP_MS));
     const times = [...(expires === undefined ? [] : [expires]), ...swept];
     if (times.length === 0) return;
     const next = Math.min(...times);
-    const alarmMs = await this.ctx.storage.getAlarm();
-    if (alarmMs === null || alarmMs > next) await this.ctx.storage.setAlarm(next);
+    const alarmMs = await this.#options.alarm.get();
+    if (alarmMs === null || alarmMs > next) await this.#options.alarm.set(next);
   }
 
   #keepMs(): number | undefined {
@@ -209,7 +256,7 @@ export class ApprovalsObject extends DurableObject {
 
   #release(): void {
     clearTimeout(this.#letGo);
-    this.#letGo = null;
+    this.#letGo = undefined;
     for (const resolve of this.#held) resolve();
     this.#held.clear();
   }
@@ -219,21 +266,21 @@ export class ApprovalsObject extends DurableObject {
   }
 
   #bodyOf(where: string, value: string): string | undefined {
-    const [row] = this.#exec<{ body: string }>(`SELECT body FROM approvals WHERE ${where}`, value);
-    return row?.body;
+    const [row] = this.#exec(`SELECT body FROM approvals WHERE ${where}`, value);
+    return row && String(row["body"]);
   }
 
-  #numberOf(sql: string, ...values: SqlStorageValue[]): number | undefined {
+  #numberOf(sql: string, ...values: SqlValue[]): number | undefined {
     const [row] = this.#exec(sql, ...values);
     const value = row && Object.values(row)[0];
     return typeof value === "number" ? value : undefined;
   }
 
-  #rows(sql: string, ...values: SqlStorageValue[]): readonly ApprovalRow[] {
-    return [...this.#exec<{ id: string; body: string }>(sql, ...values)];
+  #rows(sql: string, ...values: SqlValue[]): readonly ApprovalRow[] {
+    return [...this.#exec(sql, ...values)].map((row) => ({ id: String(row["id"]), body: String(row["body"]) }));
   }
 
-  #exec<T extends Record<string, SqlStorageValue>>(sql: string, ...values: SqlStorageValue[]): SqlStorageCursor<T> {
-    return this.ctx.storage.sql.exec<T>(sql, ...values);
+  #exec(sql: string, ...values: SqlValue[]): Iterable<Readonly<Record<string, unknown>>> {
+    return this.#options.exec(sql, ...values);
   }
 }
