@@ -32,6 +32,8 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { approvalStreamCases, approvalWaitCases } from "./gateway-approval-wait.cases.ts";
+import { approvalRouteCases } from "./gateway-approvals.cases.ts";
 import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
@@ -89,6 +91,9 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalRouteCases,
+  ...approvalWaitCases,
+  ...approvalStreamCases,
   ...approvalTokenCases,
   ...payloadCases,
   ...wrapperCases,
