@@ -308,5 +308,6 @@ export const controls: readonly Pick<Violation, "folder" | "file" | "source">[] 
   },
   { folder: "src/client", source: `import { string } from "zod"; export const x: unknown = string;` },
   { folder: "src/picoclaw", file: "planted.ts", source: `export type Planted = number;` },
+  { folder: "src/approvals", file: "approval.ts", source: `export const planted: number = 1;` },
   { folder: "src/jcli", file: "codec.ts", source: `export const planted: number = 1;` },
 ];

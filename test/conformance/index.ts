@@ -70,6 +70,7 @@ import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cas
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
+import { turnSuspendCases } from "./turn-suspend.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 import { visibleTextCases } from "./visible-text.cases.ts";
@@ -117,6 +118,7 @@ export const cases: readonly Case[] = [
   ...cacheCases,
   ...concurrencyCases,
   ...turnLifecycleCases,
+  ...turnSuspendCases,
   ...turnEndCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
