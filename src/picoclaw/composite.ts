@@ -16,7 +16,6 @@ import type {
   ToolOutcomeDecision,
   Trace,
 } from "./host.ts";
-import { MAX_DELAY_MS } from "../wait.ts";
 import {
   applyToCall,
   applyToOutcome,
