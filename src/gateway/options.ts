@@ -33,7 +33,7 @@ export interface GatewayOptions extends RecordPages {
    * none: there are no such paths
    */
   readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
+  /** Asks people; for `/v1/approvals`, `/v1/grants` and `/readyz`. Closing it is the caller's affair. @default none */
   readonly approvals?: ApprovalManager | undefined;
   /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
   readonly notifications?: (() => readonly NotificationStatus[]) | undefined;

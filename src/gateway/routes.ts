@@ -1,3 +1,4 @@
+import { APPROVAL_PATHS } from "./approvals.ts";
 import type { GatewayOptions } from "./options.ts";
 import { PAGE_ROUTES } from "./page/index.ts";
 import { recordPaths } from "./records.ts";
@@ -17,8 +18,12 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 ];
 
 /** The paths there are, and the methods each allows. */
-export function toRoutes({ jwks, reload, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
-  const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
+export function toRoutes({ jwks, approvals, reload, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
+  const paths = [
+    ...recordPaths(pages),
+    ...(approvals === undefined ? [] : APPROVAL_PATHS),
+    ...(jwks === undefined ? [] : [JWKS_PATH]),
+  ];
   return new Map([
     ...ROUTES,
     ...paths.map((path) => [path, "GET, HEAD"] as const),
