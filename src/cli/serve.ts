@@ -135,7 +135,7 @@ function assertRequired(started: readonly StartedHook[]): void {
 }
 
 function toGateway(
-  { host: asked, manager, started, yaml, approvals, notifier }: StartedHooks,
+  { host: asked, manager, started, yaml, approvals, links, notifier }: StartedHooks,
   config: GatewayConfig,
   { host, log, pages }: { readonly host: CliHost; readonly log: Log; readonly pages: RecordPages },
 ): Promise<Gateway> {
@@ -144,6 +144,7 @@ function toGateway(
     ...pages,
     host: asked,
     approvals,
+    links,
     notifications: notifier && (() => notifier.status()),
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),

@@ -164,6 +164,7 @@ export interface GatewayFromConfigOptions
       | "host"
       | "hooks"
       | "approvals"
+      | "links"
       | "notifications"
       | "lifecycle"
       | "methods"
@@ -183,7 +184,7 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, approvals, notifications, lifecycle, methods, now, sessions, log } = options;
+  const { host, hooks, approvals, links, notifications, lifecycle, methods, now, sessions, log } = options;
   const { recording, records, metrics, absent } = options;
   return createGateway({
     recording,
@@ -193,6 +194,7 @@ export async function createGatewayFromConfig(
     host,
     hooks,
     approvals,
+    links,
     notifications,
     lifecycle,
     methods,

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
+import type { ApprovalLinks } from "../signing/approval-link.ts";
 import type { Jwks } from "../signing/jwk.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
 import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
@@ -19,12 +20,13 @@ import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
 import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
-import { addPages, PAGE_ROUTES, PageSessions } from "./page/index.ts";
+import { addPages, PageSessions } from "./page/index.ts";
 import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
 import { Readers } from "./readers.ts";
 import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
-import { addRecordRoutes, recordPaths, type RecordPages } from "./records.ts";
+import { addRecordRoutes, type RecordPages } from "./records.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
+import { JWKS_PATH, toRoutes } from "./routes.ts";
 import { readTimeout } from "./timeout.ts";
 import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
@@ -51,9 +53,11 @@ export interface GatewayOptions extends RecordPages {
    * none: there are no such paths
    */
   readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Asks people, for `/readyz`. Closing it is the caller's affair. @default none */
+  /** Asks people, for `/readyz` and the pages at `/approvals`. Closing it is the caller's affair. @default none */
   readonly approvals?: ApprovalManager | undefined;
-  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
+  /** Signs the links with which people decide approvals without signing in. @default no link is good */
+  readonly links?: ApprovalLinks | undefined;
+  /** How the notifications of approvals fare, for `/v1/hooks` and `/approvals`. @default nobody is told */
   readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
@@ -93,16 +97,6 @@ export interface Gateway {
    */
   assertBindable(hostname: string): void;
 }
-
-const JWKS_PATH = "/.well-known/jwks.json";
-
-const ROUTES: readonly (readonly [path: string, allow: string])[] = [
-  ["/rpc", "POST"],
-  ["/healthz", "GET, HEAD"],
-  ["/readyz", "GET, HEAD"],
-  ["/v1/hooks", "GET, HEAD"],
-  ...PAGE_ROUTES,
-];
 
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
@@ -215,8 +209,7 @@ class GatewayServer {
       sessions: this.#sessions,
       maxBodyBytes: this.#maxBodyBytes,
     });
-    const paths = [...recordPaths(pages), ...(jwks === undefined ? [] : [JWKS_PATH])];
-    this.#routes = new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
+    this.#routes = toRoutes({ ...pages, jwks, approvals });
     this.#log = log;
   }
 
@@ -287,12 +280,15 @@ class GatewayServer {
   }
 
   /** Adds the pages that people look at. */
-  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, now }: GatewayOptions): void {
+  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, links, now }: GatewayOptions): void {
     addPages(app, {
       hasAuth: this.hasAuth,
       sessions: this.#sessions,
-      find: (request, info) => this.#readers.find({ request, info }),
-      admit: (authorization, request, info) => this.#readers.admit(authorization, { request, info }),
+      readers: this.#readers,
+      approvals: this.#approvals,
+      links,
+      notifications: this.#notifications,
+      refuse: (request, info) => this.#guard.check(request, info),
       readiness: () => this.#readiness(true),
       hooks: () => this.#hooks(),
       yamlHooks: () => this.#lifecycle?.hooks(),

@@ -1,0 +1,24 @@
+import type { GatewayOptions } from "./gateway.ts";
+import { APPROVALS_PATH, PAGE_ROUTES } from "./page/index.ts";
+import { recordPaths } from "./records.ts";
+
+/** Where the gateway's public keys are. */
+export const JWKS_PATH = "/.well-known/jwks.json";
+
+const ROUTES: readonly (readonly [path: string, allow: string])[] = [
+  ["/rpc", "POST"],
+  ["/healthz", "GET, HEAD"],
+  ["/readyz", "GET, HEAD"],
+  ["/v1/hooks", "GET, HEAD"],
+  ...PAGE_ROUTES,
+];
+
+/** The paths there are, and the methods each allows. */
+export function toRoutes({ jwks, approvals, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
+  const paths = [
+    ...recordPaths(pages),
+    ...(jwks === undefined ? [] : [JWKS_PATH]),
+    ...(approvals === undefined ? [] : [APPROVALS_PATH]),
+  ];
+  return new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
+}
