@@ -12,7 +12,6 @@ import {
 
 const SCHEMA = `
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
 PRAGMA busy_timeout = 3000;
 CREATE TABLE IF NOT EXISTS approvals (
   id TEXT PRIMARY KEY, version INTEGER NOT NULL, status TEXT NOT NULL, call TEXT NOT NULL, is_open INTEGER NOT NULL,
@@ -37,19 +36,22 @@ const MAX_SWEPT_KEYS = 4;
 export type RowCreation = "created" | "id_taken" | { readonly open: string };
 
 /**
- * Approvals in a SQLite database that several processes of one machine may have open. Each change is one transaction,
- * and is on the disk when it is done.
+ * Approvals in a SQLite database that several processes of one machine may have open. Each change is one transaction.
  */
 export class ApprovalDatabase {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** @throws what SQLite and the file system throw when the file cannot be opened */
-  constructor(path: string) {
+  /**
+   * @param isDurable - Whether a change is on the disk when it is done; otherwise the system writes it soon, which costs
+   * a hundredth of it and outlives the process alone.
+   * @throws what SQLite and the file system throw when the file cannot be opened
+   */
+  constructor(path: string, isDurable = true) {
     // Only its owner may read what agents want to run; SQLite would make it by the umask.
     if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
     this.#database = new DatabaseSync(path);
-    this.#database.exec(SCHEMA);
+    this.#database.exec(`PRAGMA synchronous = ${isDurable ? "FULL" : "NORMAL"}; ${SCHEMA}`);
   }
 
   create(entry: ApprovalIndex): RowCreation {

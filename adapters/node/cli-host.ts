@@ -7,8 +7,9 @@ import { isatty } from "node:tty";
 import { parseArgs } from "node:util";
 import type { CliHost, CliStream, StopSignal, WriteFileOptions } from "../../src/cli/index.ts";
 import { createGuardedFetch } from "./agent-fetch.ts";
-import { createHookFiles, createTrustStore } from "./hook-files.ts";
+import { createHookFiles, createTrustStore, readRegularFile } from "./hook-files.ts";
 import { nodeHookPorts } from "./hook-ports.ts";
+import { findProgram, inspectFile, versionOf } from "./inspect.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApprovals } from "./open-approvals.ts";
 import { openKeptRecords, openRecording } from "./open-records.ts";
@@ -18,6 +19,7 @@ import { serveGateway } from "./serve.ts";
 import { createShell } from "./shell.ts";
 import { serveOnStdio } from "./stdio.ts";
 import { readPackageFile, readVersion } from "./version.ts";
+import { watchFile } from "./watch-file.ts";
 
 /** The command line's host on Node: this process. */
 export async function createNodeCliHost(): Promise<CliHost> {
@@ -27,6 +29,7 @@ export async function createNodeCliHost(): Promise<CliHost> {
     stdout: toStream(process.stdout),
     stderr: toStream(process.stderr),
     fetch: (url, request) => fetch(url, request),
+    request: (url, options) => fetch(url, { ...options, redirect: "manual" }),
     ports: nodeHookPorts,
     yaml: {
       cwd: process.cwd(),
@@ -58,6 +61,14 @@ export async function createNodeCliHost(): Promise<CliHost> {
         for (const signal of SIGNALS) process.off(signal, listener);
       };
     },
+    inspectFile,
+    findProgram,
+    versionOf,
+    onHangup(listener) {
+      process.on("SIGHUP", listener);
+      return () => void process.off("SIGHUP", listener);
+    },
+    watchFile,
     exit: (code) => process.exit(code),
   };
 }
@@ -70,9 +81,10 @@ function toStream(stream: NodeJS.WriteStream & { readonly fd: number }): CliStre
   return { isTTY: isatty(stream.fd), write: (chunk) => void stream.write(chunk) };
 }
 
-async function readFileIfThere(path: string): Promise<string | undefined> {
+async function readFileIfThere(path: string, maxBytes?: number): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    if (maxBytes === undefined) return await readFile(path, "utf8");
+    return (await readRegularFile(path, maxBytes)).toString("utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

@@ -35,7 +35,7 @@ function ancestors(dir: string): readonly string[] {
 }
 
 /** A directory, a pipe or a device in the place of a file must not be waited for or read without end. */
-async function readRegularFile(path: string, maxBytes: number): Promise<Uint8Array> {
+export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = await file.stat();

@@ -25,6 +25,12 @@ export { openKeptRecords, openRecording, type OpenRecordsOptions } from "./open-
 export { createOtelTracer } from "./otel-tracer.ts";
 export { createFileSink, type FileSinkOptions } from "./record-file.ts";
 export type { RecordSettings } from "./record-message.ts";
+export {
+  createRedisApprovalStore,
+  createRedisReplayStore,
+  type RedisApprovalStoreOptions,
+  type RedisReplayStore,
+} from "./redis-approvals.ts";
 export { createSqliteApprovalStore, type SqliteApprovalStoreOptions } from "./sqlite-approvals.ts";
 export { createSqliteSink, type SqliteSinkOptions } from "./sqlite-sink.ts";
 export { createThreadRecorder, type ThreadRecorderOptions, type ThreadRecording } from "./thread-recorder.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
-import type { RecordsConfig } from "../../src/config/index.ts";
+import { keepsDatabase, type RecordsConfig } from "../../src/config/index.ts";
 import { type ChainReport, ChainVerifier, type KeptRecords } from "../../src/records/index.ts";
 import type { Log } from "../../src/log.ts";
 import { RecordDatabase } from "./record-database.ts";
@@ -42,10 +42,8 @@ export function openRecording(
   });
 }
 
-/** The database, which there is where no other place is named. */
-function databaseOf({ sqlite, file, http, console }: RecordsConfig): RecordsConfig["sqlite"] {
-  const isElsewhere = file !== undefined || http !== undefined || console === true;
-  return sqlite ?? (isElsewhere ? undefined : DEFAULT_DATABASE);
+function databaseOf(config: RecordsConfig): RecordsConfig["sqlite"] {
+  return config.sqlite ?? (keepsDatabase(config) ? DEFAULT_DATABASE : undefined);
 }
 
 /** Opens the records a config keeps, or those in a file; undefined when there are none. */

@@ -8,6 +8,7 @@ import {
   toApprovalIndex,
 } from "../../src/approvals/index.ts";
 import { HookgateError, isHookgateError } from "../../src/errors.ts";
+import type { ReplayStore } from "../../src/signing/replay.ts";
 import { ApprovalDatabase } from "./approval-database.ts";
 
 /** Options of {@link createSqliteApprovalStore}. */
@@ -35,11 +36,14 @@ export function createSqliteApprovalStore(options: SqliteApprovalStoreOptions): 
 
 class SqliteApprovalStore implements ApprovalStore {
   readonly name = "sqlite";
+  /** One for each request of a host: waiting for the disk would be most of what the gateway does. */
+  readonly requests: ReplayStore = { insert: (key, expiresAtMs) => this.#insert(key, expiresAtMs, false) };
   readonly #path: string;
   readonly #pollMs: number;
   readonly #now: () => number;
   readonly #hub = new ChangeHub();
   #database: ApprovalDatabase | undefined;
+  #requests: ApprovalDatabase | undefined;
   #seq = 0;
   #poll: ReturnType<typeof setInterval> | undefined;
   #isClosed = false;
@@ -88,9 +92,18 @@ class SqliteApprovalStore implements ApprovalStore {
   }
 
   async insert(key: string, expiresAtMs: number): Promise<boolean> {
+    return this.#insert(key, expiresAtMs, true);
+  }
+
+  #insert(key: string, expiresAtMs: number, isDurable: boolean): boolean {
     const nowMs = this.#now();
     if (!(expiresAtMs > nowMs)) throw new HookgateError("ERR_OVERLOADED", "the store's clock is past the expiry");
-    return this.#use((database) => database.insertKey(key, { expiresAtMs, nowMs }));
+    return this.#use((database) => {
+      // A database in memory is its connection's own.
+      const isApart = !isDurable && this.#path !== ":memory:";
+      const own = isApart ? (this.#requests ??= new ApprovalDatabase(this.#path, false)) : database;
+      return own.insertKey(key, { expiresAtMs, nowMs });
+    });
   }
 
   async changed(id: string, { version, signal }: Parameters<ApprovalStore["changed"]>[1]): Promise<void> {
@@ -118,6 +131,7 @@ class SqliteApprovalStore implements ApprovalStore {
     clearInterval(this.#poll);
     this.#hub.close();
     this.#database?.close();
+    this.#requests?.close();
     this.#database = undefined;
   }
 

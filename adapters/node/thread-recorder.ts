@@ -7,8 +7,8 @@ import {
   RecentLoss,
   RecordHub,
   type RecorderStatus,
-  type Recording,
   type RecordStore,
+  type StoredRecording,
   type SubscribeOptions,
   type Subscription,
 } from "../../src/records/index.ts";
@@ -29,9 +29,7 @@ export interface ThreadRecorderOptions extends RecordSettings {
 }
 
 /** Records that are made and kept by a thread of their own, with a way to look them up where there is a database. */
-export interface ThreadRecording extends Recording {
-  readonly store: RecordStore | undefined;
-}
+export type ThreadRecording = StoredRecording;
 
 /** How long decisions are left to gather, in milliseconds. */
 const GATHER_MS = 40;

@@ -1,4 +1,5 @@
 import { toCanonicalJson } from "../records/canonical.ts";
+import { toBase64Url } from "../signing/base64url.ts";
 import { type CryptoPort, webCrypto } from "../signing/crypto.ts";
 
 /** What an approval is bound to: who runs which tool with what. */
@@ -10,6 +11,17 @@ export interface BoundCall {
   readonly tool: string;
   /** As the tool will be given them. Absent is the same as empty. */
   readonly arguments?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Base64url of the SHA-256 of the canonical JSON of a call's arguments, as a signed approval names them.
+ * @param port - `@default` WebCrypto
+ */
+export async function toArgumentsHash(
+  given: Readonly<Record<string, unknown>>,
+  port: Pick<CryptoPort, "digest"> = webCrypto,
+): Promise<string> {
+  return toBase64Url(await port.digest(encoder.encode(toCanonicalJson(given))));
 }
 
 const encoder = new TextEncoder();

@@ -26,6 +26,8 @@ export interface HumanApprovalRule {
 export interface HumanApprovalConfig {
   /** The first that matches a call counts; a call that none matches needs no approval. */
   readonly rules: readonly HumanApprovalRule[];
+  /** The id of the gateway that asks this one; with it each decision is signed. */
+  readonly sign_for?: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -71,4 +73,12 @@ const ruleSchema: z.ZodType<HumanApprovalRule> = z
 /** The schema of {@link HumanApprovalConfig}. */
 export const humanApprovalSchema: z.ZodType<HumanApprovalConfig> = z.strictObject({
   rules: z.array(ruleSchema).min(1).max(1000).describe("The first rule that matches a call counts."),
+  sign_for: z
+    .string()
+    .min(1)
+    .max(1024)
+    .exactOptional()
+    .describe(
+      "The id of the gateway that asks this one. With it each decision is signed for that gateway by this one's signing_key, so that nobody in between can make or change one. Default: decisions are not signed.",
+    ),
 });

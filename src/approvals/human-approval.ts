@@ -8,7 +8,9 @@ import type {
   ToolApproval,
 } from "../picoclaw/index.ts";
 import { createMatcher, type Matcher } from "../picoclaw/match.ts";
+import type { ApprovalSigner } from "../signing/approval-token.ts";
 import type { Approval } from "./approval.ts";
+import { toArgumentsHash } from "./call-hash.ts";
 import { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
 import type { ApprovalManager } from "./manager.ts";
 
@@ -24,13 +26,35 @@ const MARGIN_MS = 1000;
 /** Calls of the same agent for the same thing may use up each other's approvals; after so many the rest come again. */
 const MAX_ROUNDS = 8;
 
-/** Makes the approval hook that asks people. Closing it closes the manager. */
-export function createHumanApprovalHook({ rules }: HumanApprovalConfig, approvals: ApprovalManager): Hook {
+/** What {@link createHumanApprovalHook} works with. */
+export interface HumanApprovalParts {
+  /** Where people are asked. */
+  readonly approvals: ApprovalManager;
+  /** Signs decisions for a gateway, where this one has a key. */
+  readonly signerFor?: ((audience: string) => ApprovalSigner) | undefined;
+}
+
+/** {@link HumanApprovalParts} where there may be nothing to ask people with. */
+export interface OptionalApprovalParts extends Pick<HumanApprovalParts, "signerFor"> {
+  readonly approvals?: ApprovalManager | undefined;
+}
+
+/**
+ * Makes the approval hook that asks people. Closing it closes the manager.
+ * @throws {TypeError} when decisions are to be signed and nothing signs them
+ */
+export function createHumanApprovalHook(config: HumanApprovalConfig, parts: HumanApprovalParts): Hook {
+  const { rules, sign_for: audience } = config;
+  const { approvals, signerFor } = parts;
+  const signer = audience === undefined ? undefined : signerFor?.(audience);
+  if (audience !== undefined && signer === undefined) {
+    throw new TypeError("sign_for: the gateway has no signing_key to sign decisions with");
+  }
   const known = rules.map((rule) => ({ rule, matcher: createMatcher(rule.match ?? {}) }));
   return {
     async approveTool(request, context) {
       const rule = findRule(known, request);
-      return rule === undefined ? { approved: true } : askPeople(request, { rule, approvals, context });
+      return rule === undefined ? { approved: true } : askPeople(request, { rule, approvals, signer, context });
     },
     close: () => approvals.close(),
   };
@@ -38,12 +62,13 @@ export function createHumanApprovalHook({ rules }: HumanApprovalConfig, approval
 
 /**
  * Adds `human_approval` to the hooks that config files can name.
- * @param approvals - Without it a config is checked and the hook cannot be made.
+ * @param parts - Without `approvals` a config is checked and the hook cannot be made.
  */
-export function registerHumanApproval(registry: BuiltinRegistry, approvals?: ApprovalManager): void {
+export function registerHumanApproval(registry: BuiltinRegistry, parts: OptionalApprovalParts = {}): void {
+  const { approvals, signerFor } = parts;
   const create = (config: HumanApprovalConfig): Hook => {
     if (approvals === undefined) throw new TypeError("there is no store of approvals on this runtime");
-    return createHumanApprovalHook(config, approvals);
+    return createHumanApprovalHook(config, { approvals, signerFor });
   };
   registry.register(HUMAN_APPROVAL, create, { schema: humanApprovalSchema });
 }
@@ -58,6 +83,7 @@ function findRule(
 interface Asking {
   readonly rule: HumanApprovalRule;
   readonly approvals: ApprovalManager;
+  readonly signer: ApprovalSigner | undefined;
   readonly context: HookContext;
 }
 
@@ -74,7 +100,10 @@ async function askPeople(request: ToolApproval, asking: Asking): Promise<Approva
   }
 }
 
-async function askUntilUsed(request: ToolApproval, { rule, approvals, context }: Asking): Promise<ApprovalReply> {
+async function askUntilUsed(
+  request: ToolApproval,
+  { rule, approvals, signer, context }: Asking,
+): Promise<ApprovalReply> {
   const { remainingMs, signal } = context;
   const waitMs = Math.min(rule.wait_ms ?? Infinity, remainingMs - Math.min(MARGIN_MS, remainingMs / 10));
   const untilMs = remainingMs - waitMs;
@@ -82,9 +111,11 @@ async function askUntilUsed(request: ToolApproval, { rule, approvals, context }:
     const { approval } = await approvals.ask(toQuestion(request, rule));
     const timeoutMs = Math.max(0, context.remainingMs - untilMs);
     const settled = await approvals.wait(approval.id, { timeoutMs, signal });
-    if (settled.status !== "approved") return toDenial(settled);
+    if (settled.status !== "approved") {
+      return { approved: false, reason: toReason(settled), approval: await toSigned(settled, request, signer) };
+    }
     const used = await approvals.use(settled.call);
-    if (used !== undefined) return { approved: true, approval: { id: used.id, status: used.status } };
+    if (used !== undefined) return { approved: true, approval: await toSigned(used, request, signer) };
   }
   throw new HookgateError("ERR_CONFLICT", "the approval was used by other calls of the same tool each time");
 }
@@ -109,8 +140,22 @@ function toQuestion(request: ToolApproval, rule: HumanApprovalRule): Parameters<
   };
 }
 
-function toDenial(approval: Approval): ApprovalReply {
-  return { approved: false, reason: toReason(approval), approval: toNotice(approval) };
+/** What is said of an approval, with the decision signed where there is one and it is to be. */
+async function toSigned(
+  approval: Approval,
+  { tool, arguments: given = {} }: ToolApproval,
+  signer: ApprovalSigner | undefined,
+): Promise<ApprovalNotice> {
+  const notice = toNotice(approval);
+  const { id, votes, scope = "once", status, call } = approval;
+  const last = votes.at(-1);
+  const isDecided = status === "denied" || status === "approved" || status === "consumed";
+  if (signer === undefined || last === undefined || !isDecided) return notice;
+  // What holds for longer is signed for each use: its receiver takes a token once.
+  const jti = status === "approved" ? `${id}.${crypto.randomUUID().slice(0, 8)}` : id;
+  const act = { tool, ah: await toArgumentsHash(given), call };
+  const dec = status === "denied" ? "deny" : "allow";
+  return { ...notice, token: await signer.sign({ jti, sub: last.by, act, dec, scope }) };
 }
 
 function toNotice({ id, status, expires }: Approval): ApprovalNotice {

@@ -14,10 +14,16 @@ export {
   type Requester,
   SESSION_SCOPE_MS,
 } from "./approval.ts";
-export { type BoundCall, toCallHash } from "./call-hash.ts";
+export { type BoundCall, toArgumentsHash, toCallHash } from "./call-hash.ts";
 export { ChangeHub } from "./change-hub.ts";
 export { toApprovalEvent } from "./event.ts";
-export { createHumanApprovalHook, HUMAN_APPROVAL, registerHumanApproval } from "./human-approval.ts";
+export {
+  createHumanApprovalHook,
+  HUMAN_APPROVAL,
+  type HumanApprovalParts,
+  type OptionalApprovalParts,
+  registerHumanApproval,
+} from "./human-approval.ts";
 export { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
 export {
   ApprovalManager,
@@ -29,6 +35,7 @@ export {
 } from "./manager.ts";
 export { createMemoryApprovalStore, type MemoryApprovalStoreOptions } from "./memory-store.ts";
 export { type ApprovalQuestion, MAX_ARGUMENTS_CHARS } from "./question.ts";
+export { requireSignedApproval, type SignedApprovalOptions } from "./signed-port.ts";
 export { ApprovalError, type ApprovalRefusal } from "./refusal.ts";
 export {
   cancelApproval,

@@ -3,6 +3,7 @@ import { type Log, silentLog } from "../log.ts";
 import type { MaskPath } from "../records/mask.ts";
 import { type CryptoPort, webCrypto } from "../signing/crypto.ts";
 import { createUuidV7 } from "../signing/uuid.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import { type Approval, isLapsed } from "./approval.ts";
 import { toCallHash } from "./call-hash.ts";
 import { type ApprovalQuestion, asksTheSame, toApproval } from "./question.ts";
@@ -259,7 +260,8 @@ export class ApprovalManager {
     const controller = new AbortController();
     const end = (): void => controller.abort();
     this.#waiting.add(end);
-    const stop = this.#startTimer(end, Math.max(0, delayMs));
+    // One that cannot be held so long ends early, and is started again.
+    const stop = this.#startTimer(end, Math.min(Math.max(0, delayMs), MAX_DELAY_MS));
     signal?.addEventListener("abort", end);
     try {
       await this.store.changed(id, { version, signal: controller.signal });

@@ -61,6 +61,11 @@ export interface ApprovalStore extends ReplayStore {
   /** What it is called in messages, such as `sqlite`. */
   readonly name: string;
   /**
+   * Remembers the signed requests of hosts, where that may cost less than `insert`: with the power it may be lost, with the
+   * process not. @default the store itself
+   */
+  readonly requests?: ReplayStore | undefined;
+  /**
    * Keeps a new approval, unless one is open for the same `call`: there is never more than one.
    * @throws {HookgateError} `ERR_CONFLICT` when the id is there
    */

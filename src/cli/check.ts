@@ -40,7 +40,7 @@ export const check: Command = {
 };
 
 /** A hook as it was found. */
-interface CheckedHook extends StartedHook {
+export interface CheckedHook extends StartedHook {
   /** Only for hooks over HTTP. */
   readonly steps?: readonly Step[];
 }
@@ -79,7 +79,7 @@ interface Tools {
 }
 
 /** Starts the hooks that are not called over HTTP and looks at those that are, all at the same time. */
-async function checkHooks(loaded: LoadedConfig, tools: Tools): Promise<readonly CheckedHook[]> {
+export async function checkHooks(loaded: LoadedConfig, tools: Tools): Promise<readonly CheckedHook[]> {
   const { config } = loaded;
   const { hooks } = config;
   const entries = Object.entries(hooks.processes);

@@ -36,7 +36,7 @@ function isTrace(value: unknown): value is Trace {
 const REFUSALS: ReadonlySet<string> = new Set(["deny_tool", "abort_turn", "hard_abort"]);
 
 /** Whether the decision says that the step must not be taken. */
-function isRefused({ action, approved }: Decision): boolean {
+export function isRefused({ action, approved }: Decision): boolean {
   return approved === false || REFUSALS.has(action);
 }
 
@@ -44,6 +44,20 @@ function isRefused({ action, approved }: Decision): boolean {
 function restsOnNoVerdict(decision: Decision): boolean {
   const last = decision.records.at(-1);
   return isRefused(decision) && last?.outcome === "no_verdict" && last.failed_open !== true;
+}
+
+/**
+ * What was decided, in one word for all points: a step that was not approved is `denied`, one that an approver let through
+ * is `approved` where nothing else was asked.
+ */
+export function actionOf({ action, approved }: Decision): string {
+  if (action === "") return approved === true ? "approved" : "denied";
+  return approved === false && !REFUSALS.has(action) ? "denied" : action;
+}
+
+/** The hook that decided; undefined where none did. */
+export function decidedBy(decision: Decision): string | undefined {
+  return isRefused(decision) || decision.action === "respond" ? decision.records.at(-1)?.hook : undefined;
 }
 
 /** The exit code of a decision. */

@@ -1,12 +1,12 @@
 import type { ApprovalStore } from "../approvals/index.ts";
-import type { GatewayFetch } from "../client/index.ts";
+import type { GatewayFetch, GatewayResponse } from "../client/index.ts";
 import type { OnDecision } from "../chain/index.ts";
 import type { Environment, HookPorts, RecordsConfig, StoreAddress, YamlPorts } from "../config/index.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import type { HookTracer } from "../picoclaw/index.ts";
-import type { KeptRecords, RecorderStatus, Recording, RecordStore } from "../records/index.ts";
+import type { KeptRecords, RecorderStatus, StoredRecording } from "../records/index.ts";
 import type { JwksFetch } from "../signing/jwks-fetch.ts";
 
 /** Where the command line writes to. */
@@ -59,10 +59,7 @@ export interface RecordsPlace {
 /** How a runtime records decisions. */
 export interface RecordsPort {
   /** Records decisions as a config says; undefined when it says not to. */
-  record(
-    config: RecordsConfig | undefined,
-    options: RecordsPlace & { readonly log: Log },
-  ): (Recording & { readonly store: RecordStore | undefined }) | undefined;
+  record(config: RecordsConfig | undefined, options: RecordsPlace & { readonly log: Log }): StoredRecording | undefined;
   /** Opens what is kept; undefined when there is nothing. */
   read(config: RecordsConfig | undefined, place: RecordsPlace): KeptRecords | undefined;
 }
@@ -107,6 +104,22 @@ export interface ProbeOptions {
   readonly timeoutMs: number;
 }
 
+/** What is known of a file. */
+export interface FileFacts {
+  readonly isFile: boolean;
+  readonly isReadable: boolean;
+  readonly isExecutable: boolean;
+  /** Whether everyone on this machine may change it. */
+  readonly isWritableByAll: boolean;
+}
+
+/** Options of {@link CliHost.request}. */
+export interface HttpRequestOptions {
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
 /** Everything the command line needs of the runtime it runs on. */
 export interface CliHost {
   /** The version of this package. */
@@ -115,6 +128,8 @@ export interface CliHost {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
   readonly fetch: GatewayFetch;
+  /** Makes a request that has no body; a redirect is not followed. */
+  request(url: string, options: HttpRequestOptions): Promise<GatewayResponse>;
   /** What hooks are reached with. */
   readonly ports: HookPorts;
   /** What the hooks of `hooks.yaml` are found and reached with. */
@@ -138,8 +153,11 @@ export interface CliHost {
   now(): number;
   /** Splits a command line into tokens; it refuses nothing. */
   tokenize(args: readonly string[], options: Readonly<Record<string, ArgOption>>): readonly ArgToken[];
-  /** The text of a file; undefined when there is none. */
-  readFile(path: string): Promise<string | undefined>;
+  /**
+   * The text of a file; undefined when there is none.
+   * @param maxBytes refuses what is longer, and what is no regular file: such could be waited for without end
+   */
+  readFile(path: string, maxBytes?: number): Promise<string | undefined>;
   /** The directory a file is in, as an absolute path. */
   directoryOf(path: string): string;
   /**
@@ -159,6 +177,18 @@ export interface CliHost {
   serve(gateway: Gateway, options: ServeOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Calls `listener` for each signal instead of ending; the result lets go of it. */
   onSignal(listener: (signal: StopSignal) => void): () => void;
+  /** Looks at a file; undefined when there is none. */
+  inspectFile(path: string): Promise<FileFacts | undefined>;
+  /** Where a program would be found: in PATH, or relative to the directory when it has a slash. */
+  findProgram(name: string, dir: string): Promise<string | undefined>;
+  /** The first line of what a program says to `--version`; undefined when it says nothing. */
+  versionOf(program: string): Promise<string | undefined>;
+  /** Calls `listener` for each SIGHUP instead of ending; the result lets go of it. */
+  onHangup(listener: () => void): () => void;
+  /**
+   * Calls `listener` when a file has changed and is at rest, however it is written or replaced; the result lets go of it.
+   */
+  watchFile(path: string, listener: () => void): () => void;
   /** Ends the program at once. */
   exit(code: number): void;
 }

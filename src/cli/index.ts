@@ -3,6 +3,8 @@ import { isHookgateError } from "../errors.ts";
 import { schema, version } from "./about.ts";
 import { parseArgs, UsageError, withHelp } from "./args.ts";
 import { call } from "./call.ts";
+import { test } from "./cases.ts";
+import { doctor } from "./doctor.ts";
 import { check } from "./check.ts";
 import { type Command, EXIT } from "./command.ts";
 import { hooks } from "./hooks.ts";
@@ -11,9 +13,12 @@ import { keys } from "./keys.ts";
 import { formatHelp, formatOverview } from "./help.ts";
 import type { CliHost } from "./host.ts";
 import { records } from "./records.ts";
+import { reload } from "./reload.ts";
 import { run } from "./run.ts";
 import { serve } from "./serve.ts";
 import { stdio } from "./stdio.ts";
+import { replay } from "./replay.ts";
+import { tail } from "./tail.ts";
 import { createPaint, toLine } from "./text.ts";
 import { trust } from "./trust.ts";
 
@@ -23,6 +28,8 @@ export type {
   ArgToken,
   CliHost,
   CliStream,
+  FileFacts,
+  HttpRequestOptions,
   ProbeOptions,
   ProbeStep,
   ServeOptions,
@@ -39,8 +46,13 @@ export const commands: readonly Command[] = [
   run,
   hooks,
   check,
-  trust,
+  doctor,
+  reload,
+  tail,
   records,
+  replay,
+  test,
+  trust,
   keys,
   init,
   schema,

@@ -1,4 +1,4 @@
-import { type Config, createBuiltins, parseConfig } from "../config/index.ts";
+import { type Config, createBuiltins, MAX_CONFIG_CHARS, parseConfig } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import type { CliHost } from "./host.ts";
 
@@ -7,6 +7,8 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Its name, as it was given or found. */
   readonly file: string;
+  /** What is in it. */
+  readonly text: string;
   /** The directory it is in, as an absolute path. */
   readonly baseDir: string;
 }
@@ -23,21 +25,39 @@ export async function loadConfig(named: string | undefined, host: CliHost): Prom
   const candidates = named === undefined ? [DEFAULT_FILE, ...(isOwnScript ? [EXAMPLE_FILE] : [])] : [named];
   for (const file of candidates) {
     const text = await readFile(file, host);
-    if (text === undefined) continue;
-    const config = parseConfig(text, { env: host.env, builtins: createBuiltins(), file });
-    return { config, file, baseDir: host.directoryOf(file) };
+    if (text !== undefined) return toLoaded(text, file, host);
   }
   const hint = named === undefined ? "; name one with --config FILE" : "";
   throw new HookgateError("ERR_CONFIG", `there is no config file ${candidates.join(" or ")}${hint}`);
 }
 
 /**
+ * Reads a config that was read before.
+ * @param onText told of what is in the file, also where it is not good
+ * @throws {HookgateError} `ERR_CONFIG` when the file is gone, is no regular file, is too long, or is not good
+ */
+export async function reloadConfig(
+  file: string,
+  { host, onText }: { readonly host: CliHost; readonly onText: (text: string) => void },
+): Promise<LoadedConfig> {
+  const text = await readFile(file, host, MAX_CONFIG_CHARS);
+  if (text === undefined) throw new HookgateError("ERR_CONFIG", `there is no config file ${file}`);
+  onText(text);
+  return toLoaded(text, file, host);
+}
+
+function toLoaded(text: string, file: string, host: CliHost): LoadedConfig {
+  const config = parseConfig(text, { env: host.env, builtins: createBuiltins(), file });
+  return { config, file, text, baseDir: host.directoryOf(file) };
+}
+
+/**
  * Reads a file that may not be there.
  * @throws {HookgateError} `ERR_CONFIG` when it is there and cannot be read
  */
-export async function readFile(file: string, host: CliHost): Promise<string | undefined> {
+export async function readFile(file: string, host: CliHost, maxBytes?: number): Promise<string | undefined> {
   try {
-    return await host.readFile(file);
+    return await host.readFile(file, maxBytes);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new HookgateError("ERR_CONFIG", `cannot read ${file}: ${why}`, { cause });

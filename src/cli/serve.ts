@@ -1,16 +1,13 @@
-import { type GatewayConfig, keepApprovalsMs, type StartedHook } from "../config/index.ts";
-import { HookgateError } from "../errors.ts";
-import { assertBindable, createGatewayFromConfig, type Gateway, hasAuth, type RecordPages } from "../gateway/index.ts";
-import type { Log } from "../log.ts";
+import { assertBindable, hasAuth } from "../gateway/index.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
 import { formatFiles, formatHooks } from "./hook-table.ts";
 import type { CliHost, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
-import { type StartedHooks, startHooks } from "./start-hooks.ts";
+import { openServing } from "./serving.ts";
+import type { StartedHooks } from "./start-hooks.ts";
 import { createPaint, toLine } from "./text.ts";
-import { startWatching } from "./watching.ts";
 
 const FLUSH_MS = 2000;
 /** npm passes a Ctrl-C on that the terminal has sent already: what comes this soon is the same one. */
@@ -24,6 +21,7 @@ export const serve: Command = {
   details: [
     'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead.',
     "Without gateway.auth in the config only a loopback address can be listened on.",
+    "Reads the config and the `hooks.yaml` files again when one of them changes, on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
     "SIGTERM or Ctrl-C stops taking calls, lets those under way finish, delivers events and ends the hooks. A second one ends at once.",
   ],
   options: {
@@ -54,41 +52,26 @@ export const serve: Command = {
 
 async function runServe(args: Args, host: CliHost): Promise<number> {
   const log = createTextLog(host, readLogLevel(args, "info"));
-  const port = readPort(args.get("port"));
+  const address = { hostname: args.get("host"), port: readPort(args.get("port")) };
   const loaded = await loadConfig(args.get("config"), host);
-  const { config } = loaded;
-  const gatewayConfig = config.gateway;
-  const address = { hostname: args.get("host") ?? gatewayConfig.host, port: port ?? gatewayConfig.port };
+  const { gateway: gatewayConfig } = loaded.config;
   // Before any hook is started: what is refused anyway should not have run a program.
-  assertBindable(address.hostname, { hasAuth: hasAuth(gatewayConfig) });
+  assertBindable(address.hostname ?? gatewayConfig.host, { hasAuth: hasAuth(gatewayConfig) });
   const stop = listenForStop(host);
   try {
-    let made: StartedHooks | undefined;
-    let gateway: Gateway | undefined;
-    const watching = startWatching(config, {
-      host,
-      log,
-      baseDir: loaded.baseDir,
-      hooks: () => made?.manager.hooks() ?? [],
-      callsInFlight: () => gateway?.callsInFlight() ?? 0,
-    });
-    const { onDecision, pages } = watching;
+    const serving = await openServing(loaded, { host, log, address });
     try {
-      made = await startHooks(loaded, { host, log, onDecision });
-      assertRequired(made.started);
-      made.approvals?.tidy(keepApprovalsMs(config));
-      gateway = await toGateway(made, gatewayConfig, { host, log, pages });
+      const { gateway, hooks, made, hostname, port } = serving;
       if (stop.isRequested()) return EXIT.ok;
-      const listener = await host.serve(gateway, { ...address, log });
+      const listener = await host.serve(gateway, { hostname, port, log });
+      const ignoreChanges = serving.reloadOnChange();
       host.stdout.write(greet(listener.url, { loaded, made, host }));
       log.info("stopping", { signal: await stop.requested });
+      ignoreChanges();
       await listener.close();
-      await made.host.flush(FLUSH_MS);
+      await hooks.flush(FLUSH_MS);
     } finally {
-      await made?.host.close();
-      await made?.notifier?.close(FLUSH_MS);
-      await made?.approvals?.close();
-      await watching.close();
+      await serving.close();
     }
   } finally {
     stop.dispose();
@@ -123,37 +106,6 @@ function listenForStop(host: CliHost): Stop {
     });
   });
   return { requested, isRequested: () => firstAtMs !== undefined, dispose };
-}
-
-function assertRequired(started: readonly StartedHook[]): void {
-  const missing = started.filter(({ required, state }) => required && state !== "ready");
-  if (missing.length === 0) return;
-  const lines = missing.map(
-    ({ name, reason = "it is not up" }) => `required hook "${name}" did not come up: ${reason}`,
-  );
-  throw new HookgateError("ERR_CONFIG", lines.join("\n"));
-}
-
-function toGateway(
-  { host: asked, manager, started, yaml, approvals, links, notifier }: StartedHooks,
-  config: GatewayConfig,
-  { host, log, pages }: { readonly host: CliHost; readonly log: Log; readonly pages: RecordPages },
-): Promise<Gateway> {
-  const required = new Set(started.filter((hook) => hook.required).map(({ name }) => name));
-  return createGatewayFromConfig(config, {
-    ...pages,
-    host: asked,
-    approvals,
-    links,
-    notifications: notifier && (() => notifier.status()),
-    lifecycle: yaml?.lifecycle,
-    hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),
-    fetch: host.fetchKeys,
-    crypto: host.ports.crypto,
-    digest: host.digest,
-    log,
-    now: () => host.now(),
-  });
 }
 
 const TRY = `{"jsonrpc":"2.0","id":1,"method":"hook.check_tool","params":{"tool":"bash","arguments":{"command":"ls"}}}`;

@@ -1,27 +1,41 @@
-import { type ApprovalManager, type Notifier, toApprovalEvent } from "../approvals/index.ts";
-import type { OnDecision } from "../chain/index.ts";
+import {
+  type ApprovalManager,
+  type ApprovalManagerOptions,
+  type Notifier,
+  toApprovalEvent,
+} from "../approvals/index.ts";
 import {
   createApprovalsFromConfig,
   createBuiltins,
+  createGatewayKeys,
   createHostFromConfig,
   createLinksFromConfig,
   createNotifierFromConfig,
+  type HostFromConfigOptions,
   type StartedHost,
   toRunNotification,
 } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { ApprovalLinks } from "../signing/approval-link.ts";
+import { createApprovalSigner } from "../signing/approval-token.ts";
 import type { CliHost } from "./host.ts";
 import type { LoadedConfig } from "./load.ts";
 
+type OnNews = NonNullable<ApprovalManagerOptions["onNews"]>;
+
 /** Options of {@link startHooks}. */
-export interface StartHooksOptions {
+export interface StartHooksOptions extends Pick<
+  HostFromConfigOptions,
+  "pool" | "previous" | "previousHost" | "generation" | "onDecision"
+> {
   readonly host: CliHost;
   readonly log: Log;
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean;
-  /** Told of each decision. @default nobody */
-  readonly onDecision?: OnDecision | undefined;
+  /** What goes on from the hooks before. @default it is made as the config says */
+  readonly asking?: Pick<StartedHooks, "approvals" | "links" | "notifier"> | undefined;
+  /** Told of what becomes of approvals. @default the hooks and notifications that are started */
+  readonly onNews?: OnNews | undefined;
 }
 
 /** The hooks of a config, and what asks people for them. */
@@ -40,33 +54,43 @@ export interface StartedHooks extends StartedHost {
  */
 export async function startHooks(
   { config, baseDir }: Pick<LoadedConfig, "config" | "baseDir">,
-  { host, log, takesAnyName = false, onDecision }: StartHooksOptions,
+  { host, takesAnyName = false, asking = {}, onNews, ...options }: StartHooksOptions,
 ): Promise<StartedHooks> {
   const now = (): number => host.now();
   const { ports, tracer } = host;
+  const { log } = options;
   const yaml = { ...host.yaml, env: host.env };
   let started: StartedHost | undefined;
-  let notifier: Notifier | undefined;
-  const approvals = createApprovalsFromConfig(config, {
-    openStore: host.openApprovals && ((address) => host.openApprovals?.(address, { baseDir, log })),
-    onNews: (news, approval) => {
-      started?.host.emit(toApprovalEvent(news, approval));
-      notifier?.tell(news, approval);
-    },
-    crypto: ports.crypto,
-    log,
-  });
-  const reach = { ...ports, builtins: createBuiltins(approvals), log, baseDir, now, takesAnyName, onDecision, tracer };
+  let { notifier } = asking;
+  const tell: OnNews = (news, approval) => {
+    started?.host.emit(toApprovalEvent(news, approval));
+    notifier?.tell(news, approval);
+  };
+  const approvals =
+    asking.approvals ??
+    createApprovalsFromConfig(config, {
+      openStore: host.openApprovals && ((address) => host.openApprovals?.(address, { baseDir, log })),
+      onNews: onNews ?? tell,
+      crypto: ports.crypto,
+      log,
+    });
   try {
     const { crypto } = ports;
-    const links = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
+    const made = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
+    const links = asking.links ?? made;
     const { startCommand: start } = yaml;
     const run = start && toRunNotification(start, baseDir);
-    notifier = approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
+    notifier ??= approvals && createNotifierFromConfig(config, { connect: ports.connect, run, links, crypto, log });
+    const [key] = await createGatewayKeys(config.gateway, ports.crypto);
+    const issuer = config.gateway.id;
+    const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
+    const builtins = createBuiltins({ approvals, signerFor });
+    const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
+    const reach = { ...ports, ...shared, ...options, builtins, baseDir, now, takesAnyName, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
     return { ...started, approvals, links, notifier };
   } catch (error) {
-    await approvals?.close();
+    if (asking.approvals === undefined) await approvals?.close();
     throw error;
   }
 }

@@ -11,8 +11,8 @@ export function toLine(text: string): string {
 const UNESCAPED = /[\u007F-\u009F\p{Cf}\u2028\u2029]/gu;
 
 /** A value as JSON that cannot do to a terminal what {@link toLine} keeps from it: JSON itself escapes only a part. */
-export function toSafeJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(UNESCAPED, (char) =>
+export function toSafeJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replace(UNESCAPED, (char) =>
     Array.from({ length: char.length }, (_, unit) => `\\u${char.charCodeAt(unit).toString(16).padStart(4, "0")}`).join(
       "",
     ),

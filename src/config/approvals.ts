@@ -18,24 +18,43 @@ export interface ApprovalsFromConfigOptions extends Omit<ApprovalManagerOptions,
 }
 
 /**
- * Makes what asks people, where a config has `human_approval` or `approvals`.
- * @returns undefined where it has neither
+ * Makes what asks people, where a config has `approvals`, `human_approval` or a hook that hands on signed approvals.
+ * @returns undefined where it has none of them
  * @throws {ConfigError} when the runtime has no such store
  */
 export function createApprovalsFromConfig(
-  { hooks, approvals, records }: ConfigFile,
+  config: ConfigFile,
   { openStore, ...options }: ApprovalsFromConfigOptions,
 ): ApprovalManager | undefined {
-  const isAsked = hooks.enabled && hooks.builtins[HUMAN_APPROVAL]?.enabled === true;
-  if (approvals === undefined && !isAsked) return undefined;
-  const { store: text, mask = records?.record.mask ?? [] } = approvals ?? DEFAULT_APPROVALS;
+  const { hooks, approvals } = config;
+  if (approvals === undefined && !(hooks.enabled && needsStore(hooks))) return undefined;
+  const { store: text, mask } = toApprovalSettings(config);
   const address = parseStoreAddress(text);
   const store = address && openStore?.(address);
   if (store !== undefined) return new ApprovalManager({ ...options, store, masks: mask.map(parseMaskPath) });
   throw new ConfigError([{ path: "approvals.store", message: "this runtime has no such store of approvals" }]);
 }
 
+function needsStore({ builtins, processes }: ConfigFile["hooks"]): boolean {
+  if (builtins[HUMAN_APPROVAL]?.enabled === true) return true;
+  // Where it is remembered which signed approvals were used.
+  return Object.values(processes).some(
+    (entry) => entry.enabled && entry.transport !== "stdio" && entry.approval_token !== undefined,
+  );
+}
+
 /** How long settled approvals are kept, in milliseconds. */
 export function keepApprovalsMs({ approvals = DEFAULT_APPROVALS }: ConfigFile): number {
   return approvals.keep_days * 86_400_000;
+}
+
+/** What a change of needs another approval manager: where approvals are kept, and what is masked in them. */
+export function toApprovalSettings({
+  approvals = DEFAULT_APPROVALS,
+  records,
+}: Pick<ConfigFile, "approvals" | "records">): {
+  readonly store: string;
+  readonly mask: readonly string[];
+} {
+  return { store: approvals.store, mask: approvals.mask ?? records?.record.mask ?? [] };
 }

@@ -6,6 +6,7 @@ import { toProblem } from "./check-keys.ts";
 import { itemsAt, textAt, textsAt } from "./entry.ts";
 import { type JsonPath, valueAt } from "./path.ts";
 import type { Finding } from "./problem.ts";
+import { parseRedisAddress } from "./redis-address.ts";
 
 const STORE: JsonPath = ["approvals", "store"];
 const MASK: JsonPath = ["approvals", "mask"];
@@ -13,7 +14,13 @@ const HOOK: JsonPath = ["hooks", "builtins", "human_approval"];
 
 /** What is wrong with where approvals are kept, and with what people are shown of them. */
 export function checkApprovals(root: unknown, stores: readonly ApprovalStoreKind[]): readonly Finding[] {
-  return [...checkMasks(root), ...checkStore(root, stores), ...checkUrl(root), ...checkNotify(root)];
+  return [
+    ...checkMasks(root),
+    ...checkStore(root, stores),
+    ...checkSigning(root),
+    ...checkUrl(root),
+    ...checkNotify(root),
+  ];
 }
 
 const URL_AT: JsonPath = ["approvals", "url"];
@@ -58,6 +65,13 @@ function checkMasks(root: unknown): readonly Finding[] {
   );
 }
 
+function checkSigning(root: unknown): readonly Finding[] {
+  const at = [...HOOK, "config", "sign_for"];
+  if (valueAt(root, at) === undefined || valueAt(root, [...HOOK, "enabled"]) !== true) return [];
+  if (valueAt(root, ["gateway", "signing_key"]) !== undefined) return [];
+  return [{ at, message: "decisions can only be signed by a gateway that has a signing_key" }];
+}
+
 /** Whoever asks for approvals must not find out later that there is nowhere to keep them. */
 function checkStore(root: unknown, stores: readonly ApprovalStoreKind[]): readonly Finding[] {
   const isNeeded =
@@ -66,7 +80,10 @@ function checkStore(root: unknown, stores: readonly ApprovalStoreKind[]): readon
   if (!isNeeded) return [];
   const text = valueAt(root, STORE) ?? DEFAULT_APPROVALS.store;
   const address = typeof text === "string" ? parseStoreAddress(text) : undefined;
-  if (address === undefined || stores.includes(address.kind)) return [];
+  if (address === undefined) return [];
+  if (stores.includes(address.kind)) {
+    return address.kind === "redis" ? toProblem(STORE, () => parseRedisAddress(address.target)) : [];
+  }
   const usable = stores.length === 0 ? "it has none" : `it has ${stores.join(", ")}`;
   return [{ at: STORE, message: `this runtime has no store of the kind "${address.kind}": ${usable}` }];
 }

@@ -41,6 +41,7 @@ export function checkRemote([at, entry]: Entry, root: unknown): readonly Finding
     ...checkHeaders(remote),
     ...(remote.isUnsigned ? checkUnsigned(remote) : remote.isWebhook ? checkWebhook(remote) : checkJws(remote)),
     ...checkApprovals(remote),
+    ...checkApprovalToken(remote),
   ];
 }
 
@@ -150,6 +151,39 @@ function checkApprovals(remote: Remote): readonly Finding[] {
   const index = Array.isArray(intercept) ? intercept.indexOf("approve_tool") : -1;
   const message = index === -1 ? undefined : refuseApprovals(remote);
   return message === undefined ? [] : [{ at: [...remote.at, "intercept", index], message }];
+}
+
+const TOKEN_KEYS = ["key", "jwks_url", "secret"];
+
+function checkApprovalToken({ at, entry, has }: Remote): readonly Finding[] {
+  const place = [...at, "approval_token"];
+  const token = valueAt(entry, ["approval_token"]);
+  if (token === undefined) return [];
+  const intercept = valueAt(entry, ["intercept"]);
+  const findings: Finding[] = [];
+  if (!Array.isArray(intercept) || !intercept.includes("approve_tool")) {
+    findings.push({ at: place, message: 'has no meaning for a hook that is not called at "approve_tool"' });
+  }
+  if (has("cache")) {
+    findings.push({
+      at: [...at, "cache"],
+      message: 'does not go with "approval_token": a signed approval counts once',
+    });
+  }
+  const given = TOKEN_KEYS.filter((key) => valueAt(token, [key]) !== undefined);
+  if (given.length !== 1) {
+    findings.push({
+      at: place,
+      message: `expected one of ${TOKEN_KEYS.join(", ")}, got ${given.join(", ") || "none"}`,
+    });
+  }
+  return [
+    ...findings,
+    ...checkPartyName([...place, "issuer"], valueAt(token, ["issuer"])),
+    ...checkPublicKey([...place, "key"], valueAt(token, ["key"])),
+    ...checkSecrets([...place, "secret"], valueAt(token, ["secret"])),
+    ...checkJwksUrl([...place, "jwks_url"], valueAt(token, ["jwks_url"]), undefined),
+  ];
 }
 
 /** Why a hook may not approve tools: anyone on the way could. */

@@ -1,6 +1,6 @@
 import { formatHookProblem } from "../jcli/index.ts";
 import type { Log } from "../log.ts";
-import { createCompositeHost, type HookHost } from "../picoclaw/index.ts";
+import { createCompositeHost, type HookHost, type RetirableHost } from "../picoclaw/index.ts";
 import { createLifecycleFromConfig, type StartedLifecycle, type YamlPorts } from "./lifecycle.ts";
 import { createManagerFromConfig, type ManagerFromConfigOptions, type StartedManager } from "./manager.ts";
 import { ConfigError } from "./problem.ts";
@@ -10,19 +10,21 @@ import type { ConfigFile } from "./schema.ts";
 export interface HostFromConfigOptions extends ManagerFromConfigOptions {
   /** What the runtime has for the hooks of `hooks.yaml`; a config that has `yaml` needs it. */
   readonly yaml?: YamlPorts | undefined;
+  /** The host that is about to be replaced; it is not closed. @default none */
+  readonly previousHost?: HookHost | undefined;
 }
 
 /** A host with the hooks of a config, of both systems. */
 export interface StartedHost extends StartedManager {
   /** Asks the hooks of both; closing it closes both. */
-  readonly host: HookHost;
+  readonly host: RetirableHost;
   /** Absent when the config has no `yaml`. */
   readonly yaml?: StartedLifecycle;
 }
 
 /**
  * Builds the host of a config: its hooks, and those of `hooks.yaml` where it has `yaml`. What is wrong in a hook file is
- * logged, once: the entry is left out, the others are loaded.
+ * logged when no host is replaced: the entry is left out, the others are loaded.
  * @throws {ConfigError} when a hook needs what this runtime does not have, a key is not valid, or a built-in hook refuses
  *   its config; no process has been started then
  */
@@ -35,12 +37,14 @@ export async function createHostFromConfig(config: ConfigFile, options: HostFrom
   const { yaml: runtime, log } = options;
   if (runtime === undefined) throw new ConfigError([{ path: "yaml", message: "this runtime has no hook files" }]);
   const yaml = await createLifecycleFromConfig({ ...rest, yaml: own }, { ...options, yaml: runtime });
-  report(yaml, log);
+  if (options.previousHost === undefined) report(yaml, log);
   const started = await createManagerFromConfig(config, options).catch(async (error: unknown) => {
     await yaml.lifecycle.close();
     throw error;
   });
-  return { ...started, host: createCompositeHost({ hooks: started.manager, lifecycle: yaml.lifecycle }), yaml };
+  const { manager: hooks } = started;
+  const { previousHost: previous, onDecision } = options;
+  return { ...started, host: createCompositeHost({ hooks, lifecycle: yaml.lifecycle, onDecision, previous }), yaml };
 }
 
 function report({ files }: StartedLifecycle, log: Log): void {

@@ -3,6 +3,7 @@ export {
   createApprovalsFromConfig,
   keepApprovalsMs,
   type OpenApprovalStore,
+  toApprovalSettings,
 } from "./approvals.ts";
 export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from "./approvals-schema.ts";
 export {
@@ -13,6 +14,9 @@ export {
 } from "./notify.ts";
 export type { NotifyConfig } from "./notify-schema.ts";
 export { createBuiltins } from "./builtins.ts";
+export { type CaseExpectation, type CaseFile, type HookCase, parseCases } from "./cases.ts";
+export { formatPath, type JsonPath, valueAt } from "./path.ts";
+export { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
 export type { Environment } from "./interpolate.ts";
 export { createHostFromConfig, type HostFromConfigOptions, type StartedHost } from "./host.ts";
 export {
@@ -20,6 +24,7 @@ export {
   type LifecycleFromConfigOptions,
   type StartedLifecycle,
   type YamlPorts,
+  listHookFiles,
 } from "./lifecycle.ts";
 export type { LlmConfig, YamlConfig } from "./yaml-schema.ts";
 export { createLifecycleHttp, type LifecycleHttpOptions } from "./lifecycle-http.ts";
@@ -31,7 +36,8 @@ export {
 } from "./manager.ts";
 export { createRemoteHook, openRemote, type OpenRemoteOptions, type RemoteHook } from "./open-remote.ts";
 export { nearestName } from "../nearest.ts";
-export { type Config, parseConfig, type ParseConfigOptions } from "./parse.ts";
+export { type Config, MAX_CONFIG_CHARS, parseConfig, type ParseConfigOptions } from "./parse.ts";
+export { type PortLease, PortPool } from "./port-pool.ts";
 export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export {
@@ -42,7 +48,7 @@ export {
   type Scope,
   type TokenConfig,
 } from "./gateway-schema.ts";
-export type { MetricsConfig, RecordPlace, RecordsConfig } from "./records-schema.ts";
+export { keepsDatabase, type MetricsConfig, type RecordPlace, type RecordsConfig } from "./records-schema.ts";
 export {
   type AlgorithmName,
   type HttpConfig,

@@ -38,17 +38,18 @@ export function readJson(text: string): JsonDocument | JsonFault {
     reader.document();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { fault: error.message, ...toPosition(text, error.offset) };
+    return { fault: error.message, ...new Lines(text).positionOf(error.offset) };
   }
+  const lines = new Lines(text);
   return {
     value: JSON.parse(text.slice(start)),
-    duplicates: reader.duplicates.map(({ path, offset }) => ({ path, ...toPosition(text, offset) })),
+    duplicates: reader.duplicates.map(({ path, offset }) => ({ path, ...lines.positionOf(offset) })),
     positionOf(path) {
       for (let length = path.length; length > 0; length -= 1) {
         const offset = reader.offsets.get(formatPath(path.slice(0, length)));
-        if (offset !== undefined) return toPosition(text, offset);
+        if (offset !== undefined) return lines.positionOf(offset);
       }
-      return toPosition(text, start);
+      return lines.positionOf(start);
     },
   };
 }
@@ -167,8 +168,26 @@ class Reader {
   }
 }
 
-function toPosition(text: string, offset: number): TextPosition {
-  const before = text.slice(text.startsWith("\uFEFF") ? 1 : 0, offset);
-  const lastBreak = before.lastIndexOf("\n");
-  return { line: before.split("\n").length, column: before.length - lastBreak };
+/** Looks up places in a text, which may be many. */
+class Lines {
+  /** Where each line begins. */
+  readonly #starts: readonly number[];
+
+  constructor(text: string) {
+    const starts = [text.startsWith("\uFEFF") ? 1 : 0];
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+    this.#starts = starts;
+  }
+
+  positionOf(offset: number): TextPosition {
+    let low = 0;
+    let high = this.#starts.length;
+    // The last line that begins at or before the offset.
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return { line: low + 1, column: offset - (this.#starts[low] ?? 0) + 1 };
+  }
 }

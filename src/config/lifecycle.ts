@@ -129,6 +129,17 @@ async function readFiles(
   });
 }
 
+/** Where the hook files of a config are or may come to be, whether they are there or not. */
+export function listHookFiles(
+  { yaml }: Pick<ConfigFile, "yaml">,
+  { files, cwd, baseDir }: Pick<YamlPorts, "files" | "cwd"> & { readonly baseDir: string },
+): readonly string[] {
+  if (yaml === undefined || files === undefined) return [];
+  const { user = files.userPath, project } = yaml;
+  const projects = project === undefined ? files.projectPaths(cwd) : [project];
+  return [user, ...projects].map((path) => resolve(baseDir, path) ?? path);
+}
+
 const TRUSTS_NOTHING: TrustStore = { get: () => Promise.resolve(undefined), set: () => Promise.resolve() };
 
 const ABSOLUTE = /^(?:[/\\]|[A-Za-z]:[/\\])/;

@@ -14,12 +14,16 @@ import {
   type OperationOptions,
   type PortStatus,
 } from "../picoclaw/index.ts";
+import type { JwksFetch } from "../signing/jwks-fetch.ts";
+import type { ReplayStore } from "../signing/replay.ts";
 import type { Transport } from "../transport/contract.ts";
 import { createStdioTransport } from "../transport/stdio.ts";
+import { withApprovalToken } from "./approval-token.ts";
 import { openRemote } from "./open-remote.ts";
 import { toOperation, toPolicies } from "./operation.ts";
 import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
+import { type PortLease, PortPool } from "./port-pool.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
@@ -41,12 +45,22 @@ export interface ManagerFromConfigOptions extends HookPorts {
    * call, as a runtime needs where nothing may be sent outside of a request. @default true
    */
   readonly waitForHooks?: boolean | undefined;
+  /** Where hooks are kept that run already and are configured the same. @default every hook is started */
+  readonly pool?: PortPool | undefined;
+  /** The manager that is about to be replaced; its hooks are in `pool`. @default none */
+  readonly previous?: HookManager | undefined;
+  /** Which configuration of the host this is, counted from 1. @default 1 */
+  readonly generation?: number | undefined;
   /** Told of each decision. @default nobody */
   readonly onDecision?: HookManagerOptions["onDecision"];
   /** Traces hook points and calls. @default nobody */
   readonly tracer?: HookManagerOptions["tracer"];
   /** Whether an endpoint that has the secret may have any name. @default false */
   readonly takesAnyName?: boolean | undefined;
+  /** Remembers which signed approvals were used. @default in memory, so that a restart forgets them */
+  readonly replay?: ReplayStore | undefined;
+  /** Fetches the keys that approval services publish. @default the platform's fetch */
+  readonly fetchKeys?: JwksFetch | undefined;
 }
 
 /** How one hook came up. */
@@ -63,6 +77,8 @@ export interface StartedHook {
   readonly reason?: string;
   /** How long it took to come up or to fail, in milliseconds. */
   readonly ms: number;
+  /** Whether it ran already, before the config was read again. */
+  readonly kept?: boolean;
 }
 
 /** A manager with the hooks of a config file in it. */
@@ -75,7 +91,7 @@ export interface StartedManager {
 interface Loaded {
   readonly name: string;
   readonly priority: number;
-  readonly port: HookPort;
+  readonly lease: PortLease;
   readonly observe: readonly string[];
   readonly required: boolean;
   readonly startedAtMs: number;
@@ -115,6 +131,7 @@ export async function createManagerFromConfig(
     now,
     currentRequest: platform?.currentRequest,
     waitUntil: platform?.waitUntil,
+    generation: options.generation,
     onDecision: options.onDecision,
     tracer: options.tracer,
   });
@@ -145,15 +162,27 @@ function assertReachable({ hooks }: ConfigFile, { spawn, connect, bind }: HookPo
 async function mount(
   hook: Loaded,
   manager: HookManager,
-  { now, waitForHooks = true }: ManagerFromConfigOptions,
+  { now, waitForHooks = true, previous }: ManagerFromConfigOptions,
 ): Promise<StartedHook> {
-  const { name, priority, port, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
-  await manager.mount(port, { ...hook.operation, name, priority, grants, respondRequiresApproval });
+  const { name, priority, lease, observe, required, startedAtMs, grants, respondRequiresApproval } = hook;
+  const { port, isKept } = lease;
+  const keptFrom = isKept ? previous : undefined;
+  await manager.mount(port, { ...hook.operation, name, priority, grants, respondRequiresApproval, keptFrom });
   if (waitForHooks) await port.ready();
   const { state, lastError } = port.status();
   const reason = state === "ready" || lastError === undefined ? {} : { reason: lastError };
   const { source: transport, points } = port;
-  return { name, transport, points: [...points], observe, required, state, ...reason, ms: now() - startedAtMs };
+  return {
+    name,
+    transport,
+    points: [...points],
+    observe,
+    required,
+    state,
+    ...reason,
+    ms: now() - startedAtMs,
+    ...(isKept && { kept: true }),
+  };
 }
 
 function loadable<E extends { readonly enabled: boolean }>(
@@ -168,17 +197,18 @@ async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions
   const { hooks } = config;
   const processes = loadable(hooks, hooks.processes);
   const loaded: Loaded[] = [];
+  const loading = { ...options, config, pool: options.pool ?? new PortPool() };
   try {
     for (const [name, entry] of loadable(hooks, hooks.builtins)) {
-      loaded.push(loadBuiltin(name, entry, { ...options, config }));
+      loaded.push(await loadBuiltin(name, entry, loading));
     }
     for (const isStdio of [false, true]) {
       for (const [name, entry] of processes.filter(([, { transport }]) => (transport === "stdio") === isStdio)) {
-        loaded.push(await loadProcess(name, entry, { ...options, config }));
+        loaded.push(await loadProcess(name, entry, loading));
       }
     }
   } catch (error) {
-    await Promise.allSettled(loaded.map(({ port }) => port.close()));
+    await Promise.allSettled(loaded.map(({ lease }) => lease.port.close()));
     throw error;
   }
   return loaded;
@@ -186,40 +216,41 @@ async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions
 
 interface LoadOptions extends ManagerFromConfigOptions {
   readonly config: LoadedConfig;
+  readonly pool: PortPool;
 }
 
-function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOptions): Loaded {
+async function loadBuiltin(name: string, entry: BuiltinConfig, options: LoadOptions): Promise<Loaded> {
   const { config: own, priority, max_concurrency: maxConcurrency } = entry;
   const operation = { ...toOperation(entry), maxConcurrency };
-  const { builtins, log, now, config } = options;
+  const { builtins, log, now, config, pool } = options;
   const startedAtMs = now();
   const path = formatPath(["hooks", "builtins", name, "config"]);
-  const port = orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log }));
-  // What points a built-in hook has is known only now.
-  orProblem(formatPath(["hooks", "builtins", name]), () => assertOperable(port.points, operation));
+  const lease = await pool.lease(["builtin", name, own, config.gateway.id, config.gateway.signing_key], () =>
+    orProblem(path, () => createLocalPort(builtins.create(name, own, { log }), { log })),
+  );
+  try {
+    // What points a built-in hook has is known only now.
+    orProblem(formatPath(["hooks", "builtins", name]), () => assertOperable(lease.port.points, operation));
+  } catch (error) {
+    await lease.port.close();
+    throw error;
+  }
   return {
     name,
     priority,
-    port,
+    lease,
     operation,
     startedAtMs,
-    observe: port.observes === undefined ? [] : ["*"],
+    observe: lease.port.observes === undefined ? [] : ["*"],
     required: false,
     respondRequiresApproval: config.hooks.defaults.respond_requires_approval ?? false,
   };
 }
 
 async function loadProcess(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Loaded> {
-  const { config, now } = options;
-  const { priority, observe, required, grants, transport: source, intercept, events, dialect } = entry;
+  const { config, now, pool } = options;
+  const { priority, observe, required, grants } = entry;
   const startedAtMs = now();
-  const path = formatPath(["hooks", "processes", name]);
-  const transport = await openTransport(name, entry, options).catch((error: unknown) =>
-    orProblem(path, () => {
-      throw error;
-    }),
-  );
-  const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
   return {
     name,
     priority,
@@ -234,8 +265,52 @@ async function loadProcess(name: string, entry: ProcessConfig, options: LoadOpti
     },
     respondRequiresApproval:
       entry.respond_requires_approval ?? config.hooks.defaults.respond_requires_approval ?? false,
-    port: createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter }),
+    lease: await pool.lease(partsOf(name, entry, options), () => openPort(name, entry, options)),
   };
+}
+
+/** Keys that say how a hook is asked and not what it is made of: they change without a new process. */
+const PLACE_KEYS: ReadonlySet<string> = new Set<keyof ProcessConfig>([
+  "enabled",
+  "priority",
+  "required",
+  "grants",
+  "respond_requires_approval",
+  "timeout_ms",
+  "on_error",
+  "on_timeout",
+  "on_invalid",
+  "on_unreachable",
+  "match",
+  "parallel",
+  "read_only",
+  "mode",
+  "detached",
+  "cache",
+]);
+
+/** The same for hooks that are processes: over HTTP it is the transport that bounds the calls. */
+const STDIO_PLACE_KEYS: ReadonlySet<string> = new Set([...PLACE_KEYS, "max_concurrency"]);
+
+function partsOf(name: string, entry: ProcessConfig, { config: { gateway }, replay }: LoadOptions): unknown {
+  const isStdio = entry.transport === "stdio";
+  const placeKeys = isStdio ? STDIO_PLACE_KEYS : PLACE_KEYS;
+  const parts = Object.fromEntries(Object.entries(entry).filter(([key]) => !placeKeys.has(key)));
+  const signer = isStdio ? [] : [gateway.id, gateway.signing_key, replay !== undefined];
+  return [name, parts, ...signer];
+}
+
+async function openPort(name: string, entry: ProcessConfig, options: LoadOptions): Promise<HookPort> {
+  const { observe, transport: source, intercept, events, dialect } = entry;
+  const path = formatPath(["hooks", "processes", name]);
+  const transport = await openTransport(name, entry, options).catch((error: unknown) =>
+    orProblem(path, () => {
+      throw error;
+    }),
+  );
+  const filter = observe.length > 0 ? { observes: createEventFilter(observe) } : {};
+  const port = createRemotePort(transport, { source, points: new Set(intercept), events, dialect, ...filter });
+  return withApprovalToken(port, entry, { ...options, gateway: options.config.gateway });
 }
 
 async function openTransport(name: string, entry: ProcessConfig, options: LoadOptions): Promise<Transport> {

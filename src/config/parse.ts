@@ -23,9 +23,12 @@ export interface ParseConfigOptions {
   readonly approvalStores?: readonly ApprovalStoreKind[] | undefined;
 }
 
+/** The longest config that is read, in UTF-16 code units: while it is looked at, nothing else is answered. */
+export const MAX_CONFIG_CHARS = 4_194_304;
+
 const NODE_PLACES: readonly RecordPlace[] = ["sqlite", "file", "http", "console"];
 
-const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite"];
+const NODE_STORES: readonly ApprovalStoreKind[] = ["memory", "sqlite", "redis"];
 
 /** A config that can be used. */
 export interface Config extends ConfigFile {
@@ -41,6 +44,9 @@ export interface Config extends ConfigFile {
  */
 export function parseConfig(text: string, options: ParseConfigOptions): Config {
   const { env, builtins, file, recordPlaces = NODE_PLACES, approvalStores = NODE_STORES } = options;
+  if (text.length > MAX_CONFIG_CHARS) {
+    throw new ConfigError([{ path: "$", message: `longer than ${MAX_CONFIG_CHARS} characters` }], file);
+  }
   const document = readJson(text);
   if ("fault" in document) {
     const { fault, line, column } = document;

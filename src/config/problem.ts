@@ -17,12 +17,16 @@ export interface ConfigProblem extends Partial<TextPosition> {
   readonly nearest?: string;
 }
 
+/** How many problems a message lists. */
+const MAX_LISTED = 100;
+
 /** A config that cannot be used, with everything that is wrong in it. */
 export class ConfigError extends HookgateError {
   readonly problems: readonly ConfigProblem[];
 
   constructor(problems: readonly ConfigProblem[], file = "config") {
-    const lines = problems.map((problem) => formatProblem(problem, file));
+    const lines = problems.slice(0, MAX_LISTED).map((problem) => formatProblem(problem, file));
+    if (problems.length > MAX_LISTED) lines.push(`${file}: ${problems.length - MAX_LISTED} more problems`);
     super("ERR_CONFIG", lines.join("\n"));
     this.problems = problems;
   }
@@ -153,6 +157,8 @@ function shown(value: unknown): { readonly value?: string } {
   if (value === undefined) return {};
   if (Array.isArray(value)) return { value: "an array" };
   if (typeof value === "object" && value !== null) return { value: "an object" };
+  // A URL with a password in it, or what was meant to be one.
+  if (typeof value === "string" && /:.*@/s.test(value)) return {};
   const text = JSON.stringify(value);
   return { value: text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text };
 }

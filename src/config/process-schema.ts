@@ -61,6 +61,16 @@ export interface RemoteConfig extends HookEntry {
   readonly retry: number;
   readonly max_concurrency: number;
   readonly handshake: "hello" | "none";
+  /** Absent: approvals need no signature of their own. */
+  readonly approval_token?: ApprovalTokenConfig;
+}
+
+/** Who signs the approvals a hook hands on: one of `key`, `jwks_url` and `secret` is there. */
+export interface ApprovalTokenConfig {
+  readonly issuer: string;
+  readonly key?: string | Readonly<Record<string, unknown>>;
+  readonly jwks_url?: string;
+  readonly secret?: string | readonly string[];
 }
 
 /** A hook behind a URL. */
@@ -174,6 +184,19 @@ const stdioSchema = z
 const secretSchema = z.union([z.string(), z.array(z.string()).min(1).max(2)]);
 const jwkSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
 
+const approvalTokenSchema: z.ZodType<ApprovalTokenConfig> = z
+  .strictObject({
+    issuer: z.string().min(1).max(1024).describe("The `iss` of its decisions: the name of the approval service."),
+    key: jwkSchema.exactOptional().describe("Its public key, a JWK or a JWK Set, as an object or as JSON text."),
+    jwks_url: z.string().exactOptional().describe("Where it publishes its keys: https, or http at a loopback address."),
+    secret: secretSchema
+      .exactOptional()
+      .describe('The secret shared with it, at least 32 random bytes: "${env:NAME}".'),
+  })
+  .describe(
+    "Who signs the approvals that the hook hands on. With it an approval counts only with a hook-approval+jwt for this very call in its reply, whoever carries it. Default: the hook's own word will do.",
+  );
+
 const remote = {
   headers: z
     .record(z.string(), z.string())
@@ -238,6 +261,7 @@ const remote = {
     .default("hello")
     .describe('Whether it is greeted with hook.hello before its first call and every five minutes; "none" skips it.'),
   max_message_bytes: maxBytes("The longest reply that is read"),
+  approval_token: approvalTokenSchema.exactOptional(),
   ...spoken,
   grants: grants("none, since whoever takes the endpoint over would have them"),
 };

@@ -32,6 +32,11 @@ export interface MetricsConfig {
   readonly enabled: boolean;
 }
 
+/** Whether records are kept in a database, as they are where no other place is named. */
+export function keepsDatabase({ sqlite, file, http }: RecordsConfig): boolean {
+  return sqlite !== undefined || (file === undefined && http === undefined);
+}
+
 const sqliteSchema = z.strictObject({
   path: z
     .string()

@@ -2,7 +2,7 @@ import type { Refusal } from "./answer.ts";
 
 /**
  * What a token may do. `call`: ask hooks and emit events. `observe`: emit events and read `/v1/hooks`. `admin`: read
- * `/v1/hooks`. `approve` and `register` are for routes of their own. No scope includes another.
+ * `/v1/hooks`, and `POST /v1/reload`. `approve` and `register` are for routes of their own. No scope includes another.
  */
 export type Scope = "call" | "observe" | "admin" | "approve" | "register";
 

@@ -4,7 +4,7 @@ import { SECURITY_HEADERS } from "./answer.ts";
 /** Options of {@link streamEvents}. */
 export interface StreamOptions {
   readonly filter: RecordFilter;
-  /** The client's own signal. */
+  /** Ends the stream when it aborts, such as the client's own. */
   readonly signal: AbortSignal;
   /** How often a client is sent something when nothing happens, in milliseconds. @default 15000 */
   readonly heartbeatMs?: number | undefined;
@@ -37,6 +37,7 @@ export function streamEvents(hub: RecordHub, { filter, signal, heartbeatMs = 15_
         };
         started.onEnd = stop;
         signal.addEventListener("abort", stop);
+        if (signal.aborted) stop();
       },
       pull: () => client?.deliver(),
       cancel: () => stop(),

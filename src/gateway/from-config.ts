@@ -19,7 +19,8 @@ import { createMemoryReplayStore, type ReplayStore } from "../signing/replay.ts"
 import { createReplySigner } from "../signing/reply.ts";
 import { createRequestVerifier } from "../signing/request.ts";
 import type { Digest } from "./auth.ts";
-import { createGateway, type Gateway, type GatewayAuth, type GatewayOptions } from "./gateway.ts";
+import { createGateway, type RetirableGateway } from "./gateway.ts";
+import type { GatewayAuth, GatewayOptions } from "./options.ts";
 import type { RecordPages } from "./records.ts";
 import { createJwtAuthenticator, createSignatureAuthenticator, type JwtIssuer, type SigningHost } from "./host-auth.ts";
 
@@ -169,6 +170,7 @@ export interface GatewayFromConfigOptions
       | "lifecycle"
       | "methods"
       | "now"
+      | "reload"
       | "sessions"
       | keyof RecordPages
     > {}
@@ -180,17 +182,18 @@ export interface GatewayFromConfigOptions
 export async function createGatewayFromConfig(
   config: GatewayConfig,
   options: GatewayFromConfigOptions,
-): Promise<Gateway> {
+): Promise<RetirableGateway> {
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, approvals, links, notifications, lifecycle, methods, now, sessions, log } = options;
-  const { recording, records, metrics, absent } = options;
+  const { host, hooks, approvals, links, notifications, lifecycle, methods, now, sessions, log, reload } = options;
+  const { recording, records, metrics, absent, streamsEnd } = options;
   return createGateway({
     recording,
     records,
     metrics,
     absent,
+    streamsEnd,
     host,
     hooks,
     approvals,
@@ -198,6 +201,7 @@ export async function createGatewayFromConfig(
     notifications,
     lifecycle,
     methods,
+    reload,
     now,
     sessions,
     log,

@@ -1,84 +1,27 @@
 import { Hono } from "hono";
-import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
+import type { ApprovalManager } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
-import type { ApprovalLinks } from "../signing/approval-link.ts";
-import type { Jwks } from "../signing/jwk.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
 import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
-import {
-  type Authenticator,
-  createTokenAuthenticator,
-  type Digest,
-  type GatewayToken,
-  isRefusal,
-  mayAny,
-  type Scope,
-} from "./auth.ts";
+import { createTokenAuthenticator, isRefusal, mayAny, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
 import { addCors } from "./cors.ts";
-import { type GatewayLimits, InFlight, RateLimit, toLimit } from "./limit.ts";
+import { InFlight, RateLimit, toLimit } from "./limit.ts";
 import { assertBindable, OriginGuard, parseOrigins, type PeerInfo } from "./origin.ts";
 import { addPages, PageSessions } from "./page/index.ts";
 import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
 import { Readers } from "./readers.ts";
+import type { ReloadPort } from "./reload.ts";
 import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
 import { addRecordRoutes, type RecordPages } from "./records.ts";
+import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
-import { JWKS_PATH, toRoutes } from "./routes.ts";
 import { readTimeout } from "./timeout.ts";
-import { RPC_SCOPES, type RpcMethod, RpcServer } from "./rpc.ts";
+import { JWKS_PATH, RELOAD_PATH, toRoutes } from "./routes.ts";
+import { RPC_SCOPES, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
-
-/** Options of {@link createGateway}. */
-export interface GatewayOptions extends RecordPages {
-  /** Answers the calls. Closing it is the caller's affair. */
-  readonly host: HookHost;
-  /** The mounted hooks, for `/readyz` and `/v1/hooks`. */
-  readonly hooks: () => readonly GatewayHook[];
-  /**
-   * Who may call. Without it only this machine may, by a loopback name; otherwise anyone who reaches the gateway could
-   * read what agents say and answer for their hooks. @default none
-   */
-  readonly auth?: GatewayAuth | undefined;
-  readonly limits?: GatewayLimits | undefined;
-  /**
-   * Origins whose pages may call, each such as `https://example.com`. Any other `Origin` is refused, so that a page in
-   * somebody's browser cannot reach the gateway. @default none, and no CORS headers
-   */
-  readonly allowedOrigins?: readonly string[] | undefined;
-  /**
-   * The hooks of `hooks.yaml`, for `/v1/hooks`, and the sessions that may register more with scope `register`. @default
-   * none: there are no such paths
-   */
-  readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Asks people, for `/readyz` and the pages at `/approvals`. Closing it is the caller's affair. @default none */
-  readonly approvals?: ApprovalManager | undefined;
-  /** Signs the links with which people decide approvals without signing in. @default no link is good */
-  readonly links?: ApprovalLinks | undefined;
-  /** How the notifications of approvals fare, for `/v1/hooks` and `/approvals`. @default nobody is told */
-  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
-  /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
-  readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
-  /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */
-  readonly jwks?: Jwks | undefined;
-  /** Those who signed in to the pages, where gateways that follow each other share them. @default its own */
-  readonly sessions?: PageSessions | undefined;
-  /** @default a log that keeps nothing */
-  readonly log?: Log | undefined;
-  /** A monotonic clock in milliseconds. @default performance.now */
-  readonly now?: (() => number) | undefined;
-}
-
-/** How a gateway knows its callers. */
-export interface GatewayAuth {
-  readonly tokens?: readonly GatewayToken[] | undefined;
-  /** Further ways, asked in order after the tokens; the first that knows the caller decides. @default none */
-  readonly authenticators?: readonly Authenticator[] | undefined;
-  /** SHA-256 for the tokens. @default WebCrypto's, which on Node costs a thread hop per request */
-  readonly digest?: Digest | undefined;
-}
 
 /** The gateway as a server sees it. */
 export interface Gateway {
@@ -98,28 +41,37 @@ export interface Gateway {
   assertBindable(hostname: string): void;
 }
 
+/** A gateway that can be replaced by another. */
+export interface RetirableGateway extends Gateway {
+  /** Waits for the calls under way, at most `timeoutMs`; the result says whether there are none. */
+  idle(timeoutMs: number): Promise<boolean>;
+}
+
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
 
 const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
+const RELOAD_SCOPES: readonly Scope[] = ["admin"];
+
 /**
- * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, and
- * `/.well-known/jwks.json` where it has keys to publish.
+ * Builds the gateway's HTTP interface: `POST /rpc`, `GET /healthz`, `/readyz` and `/v1/hooks`, `POST /v1/reload` where its
+ * configuration can be read again, and `/.well-known/jwks.json` where it has keys to publish.
  * @throws {TypeError} when a token or an origin is not valid
  * @throws {RangeError} when a limit is not a positive integer
  * @see docs/protocol.md, "The gateway's interface for hosts"
  */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions): RetirableGateway {
   const server = new GatewayServer(options);
   const app = new Hono<{ Bindings: PeerInfo }>();
   app.get("/healthz", () => answerJson({ status: "ok" }, { status: 200 }));
   app.get("/readyz", ({ req, env }) => server.readyz(req.raw, env));
   app.get("/v1/hooks", ({ req, env }) => server.hooks(req.raw, env));
-  const { jwks, lifecycle } = options;
+  const { jwks, lifecycle, reload } = options;
   if (lifecycle !== undefined) {
     addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
   }
+  if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
   server.addPages(app, options);
@@ -133,6 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     callsInFlight: () => server.callsInFlight(),
     drain: (timeoutMs) => server.drain(timeoutMs),
+    idle: (timeoutMs) => server.idle(timeoutMs),
     assertBindable: (hostname) => assertBindable(hostname, server),
   };
 }
@@ -156,6 +109,7 @@ class GatewayServer {
   readonly #reading: InFlight;
   readonly #rate: RateLimit | undefined;
   readonly #routes: ReadonlyMap<string, string>;
+  readonly #reload: ReloadPort | undefined;
   readonly #recording: RecordPages["recording"];
   readonly #readers: Readers;
   readonly #sessions: PageSessions;
@@ -173,6 +127,7 @@ class GatewayServer {
     notifications,
     methods = {},
     jwks,
+    reload,
     sessions,
     log = silentLog,
     now,
@@ -199,17 +154,17 @@ class GatewayServer {
     const perMinute = toLimit("requestsPerMinute", limits.requestsPerMinute, 0);
     this.#rate = perMinute === 0 ? undefined : new RateLimit(perMinute, now ?? (() => performance.now()));
     this.#rpc = new RpcServer({ host, methods, log, maxBatch: toLimit("maxBatch", limits.maxBatch, 50) });
+    this.#reload = reload;
     this.#recording = pages.recording;
     this.#sessions = sessions ?? new PageSessions({ now });
-    const { hasAuth } = this;
     this.#readers = new Readers({
-      hasAuth,
+      hasAuth: this.hasAuth,
       guard: this.#guard,
       callers: this.#callers,
       sessions: this.#sessions,
       maxBodyBytes: this.#maxBodyBytes,
     });
-    this.#routes = toRoutes({ ...pages, jwks, approvals });
+    this.#routes = toRoutes({ ...pages, jwks, reload, approvals });
     this.#log = log;
   }
 
@@ -274,9 +229,14 @@ class GatewayServer {
   }
 
   async #readiness(withHooks: boolean): Promise<Readiness> {
-    const records = this.#recording?.status();
     const approvals = this.#approvals && (await toStoreStatus(this.#approvals.store));
-    return toReadiness(this.#hooks(), { isDraining: this.#isDraining, withHooks, records, approvals });
+    return toReadiness(this.#hooks(), {
+      isDraining: this.#isDraining,
+      withHooks,
+      reload: this.#reload?.status(),
+      records: this.#recording?.status(),
+      approvals,
+    });
   }
 
   /** Adds the pages that people look at. */
@@ -303,9 +263,23 @@ class GatewayServer {
   async hooks(request: Request, info: PeerInfo): Promise<Response> {
     const refusal = await this.refuseReader(request, info);
     if (refusal !== undefined) return this.#refuse(refusal);
-    const yaml = this.#lifecycle === undefined ? {} : { yaml_hooks: this.#lifecycle.hooks() };
-    const told = this.#notifications === undefined ? {} : { notifications: this.#notifications() };
-    return answerJson({ hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
+    const reload = this.#reload?.status();
+    const generation = reload && { generation: reload.generation };
+    const yaml = this.#lifecycle && { yaml_hooks: this.#lifecycle.hooks() };
+    const told = this.#notifications && { notifications: this.#notifications() };
+    return answerJson({ ...generation, hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
+  }
+
+  async reload(request: Request, info: PeerInfo, port: ReloadPort): Promise<Response> {
+    const refusal = await this.refuseReader(request, info, RELOAD_SCOPES);
+    if (refusal !== undefined) return this.#refuse(refusal);
+    if (this.#isDraining) return this.#refuse(overloaded("the gateway is shutting down"));
+    const report = await port.reload();
+    return answerJson(report, { status: report.ok ? 200 : 422 });
+  }
+
+  idle(timeoutMs: number): Promise<boolean> {
+    return this.#inFlight.idle(timeoutMs);
   }
 
   /** Answers who may register hooks, with the body where there is one. */
@@ -329,7 +303,7 @@ class GatewayServer {
       return answerRefusal({ code: "ERR_METHOD_NOT_FOUND", message });
     }
     if (request.method === "OPTIONS") return answerEmpty({ status: 204, headers: { allow } });
-    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : "GET this";
+    const message = path === "/rpc" ? "POST a JSON-RPC 2.0 request here" : allow === "POST" ? "POST this" : "GET this";
     return answerRefusal({ code: "ERR_INVALID_REQUEST", message, status: 405, headers: { allow } });
   }
 
@@ -361,8 +335,8 @@ class GatewayServer {
   }
 
   /** Why a request may not read what the gateway shows; undefined when it may. */
-  async refuseReader(request: Request, info: PeerInfo): Promise<Refusal | undefined> {
-    const found = await this.#readers.find({ request, info });
+  async refuseReader(request: Request, info: PeerInfo, scopes?: readonly Scope[]): Promise<Refusal | undefined> {
+    const found = await this.#readers.find({ request, info, scopes });
     return isRefusal(found) ? found : undefined;
   }
 

@@ -1,5 +1,6 @@
 import type { ApprovalStore } from "../approvals/index.ts";
 import type { MountedHookStatus } from "../picoclaw/index.ts";
+import type { ReloadStatus } from "./reload.ts";
 import type { RecorderStatus } from "../records/index.ts";
 import { settlesWithin } from "../wait.ts";
 
@@ -16,6 +17,10 @@ export interface Readiness {
    * kept, so that what needs one is denied.
    */
   readonly status: "ready" | "degraded" | "not_ready" | "draining";
+  /** Which configuration answers, counted from 1; only where it can be read again. */
+  readonly generation?: number;
+  /** Why the last reload changed nothing; only for those who may see it. The old configuration goes on answering. */
+  readonly reload_failed?: ReloadStatus["failed"];
   /** The hooks that cannot be called, and why; only for those who may see it. */
   readonly hooks?: readonly UnreadyHook[];
   /** How the recording of decisions is going; only for those who may see it. */
@@ -42,6 +47,8 @@ export interface ReadinessOptions {
   readonly isDraining: boolean;
   /** Whether to say which hooks cannot be called, and why. */
   readonly withHooks: boolean;
+  /** Where the configuration can be read again: what became of that. */
+  readonly reload?: ReloadStatus | undefined;
   /** How the recording of decisions is going. */
   readonly records?: RecorderStatus | undefined;
   /** How the store of human approvals is. */
@@ -66,16 +73,22 @@ export async function toStoreStatus(store: ApprovalStore): Promise<StoreStatus> 
  * Whether the gateway should be sent calls: it is not draining and every required hook can be called. A hook that is not
  * required only shows here; its calls are no-verdicts, for its failure policy to decide.
  */
-export function toReadiness(
-  hooks: readonly GatewayHook[],
-  { isDraining, withHooks, records, approvals }: ReadinessOptions,
-): Readiness {
+export function toReadiness(hooks: readonly GatewayHook[], options: ReadinessOptions): Readiness {
+  const { isDraining, withHooks, records, reload, approvals } = options;
   const unready = hooks.filter(({ state }) => state !== "ready");
   const isReady = unready.every(({ required }) => required !== true);
   const isDegraded = records?.degraded === true || approvals?.available === false;
   const status = isDraining ? "draining" : !isReady ? "not_ready" : isDegraded ? "degraded" : "ready";
-  if (!withHooks) return { status };
-  return { status, hooks: unready.map(toUnreadyHook), ...(records && { records }), ...(approvals && { approvals }) };
+  const base: Readiness = { status, ...(reload && { generation: reload.generation }) };
+  if (!withHooks) return base;
+  const failed = reload?.failed;
+  return {
+    ...base,
+    ...(failed && { reload_failed: failed }),
+    hooks: unready.map(toUnreadyHook),
+    ...(records && { records }),
+    ...(approvals && { approvals }),
+  };
 }
 
 function toUnreadyHook({ name, state, required = false, lastError }: GatewayHook): UnreadyHook {

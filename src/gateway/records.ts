@@ -24,6 +24,11 @@ export interface RecordPages {
   readonly recording?: (Pick<Recording, "status"> & Partial<Pick<Recording, "hub">>) | undefined;
   /** Where records are looked up. @default nowhere: there is no `/v1/records` */
   readonly records?: RecordStore | undefined;
+  /**
+   * Ends the streams of `/v1/events` when it aborts: their readers come again and are looked at anew. @default they go on
+   * for as long as they are read
+   */
+  readonly streamsEnd?: AbortSignal | undefined;
   /** @default none: there is no `/metrics` */
   readonly metrics?: MetricsPage | undefined;
   /** Why paths are not here, by path, for those who may read. @default they are no paths */
@@ -72,7 +77,7 @@ export function recordPaths({ recording, records, metrics }: RecordPages): reado
 /** Adds `/v1/records`, `/v1/records/:id`, `/v1/events` and `/metrics`, for those who may read. */
 export function addRecordRoutes(
   app: Hono<{ Bindings: PeerInfo }>,
-  { recording, records, metrics, absent = {} }: RecordPages,
+  { recording, records, metrics, streamsEnd, absent = {} }: RecordPages,
   refuse: RefuseReader,
 ): void {
   const guarded =
@@ -95,7 +100,8 @@ export function addRecordRoutes(
   if (hub !== undefined) {
     app.get(
       "/v1/events",
-      guarded((request) => watchRecords(request, hub)),
+      // By then it may be another.
+      guarded((request) => watchRecords(request, { hub: recording?.hub ?? hub, streamsEnd })),
     );
   }
   if (metrics !== undefined) {
@@ -126,12 +132,16 @@ async function showRecord(id: string, store: RecordStore): Promise<Response> {
   return answerJson({ error: "there is no record of this id" }, { status: 404 });
 }
 
-function watchRecords(request: Request, hub: RecordHub): Response {
+function watchRecords(
+  request: Request,
+  { hub, streamsEnd }: { readonly hub: RecordHub } & Pick<RecordPages, "streamsEnd">,
+): Response {
   const query = parseQuery(request, filterSchema);
   if ("code" in query) return answerRefusal(query);
   if (hub.size >= MAX_WATCHERS) return answerRefusal(overloaded(`${MAX_WATCHERS} clients are watching already`));
   const filter: RecordFilter = query;
-  return streamEvents(hub, { filter, signal: request.signal });
+  const signal = streamsEnd === undefined ? request.signal : AbortSignal.any([request.signal, streamsEnd]);
+  return streamEvents(hub, { filter, signal });
 }
 
 function parseQuery<T extends object>(request: Request, schema: z.ZodType<T>): T | Refusal {

@@ -1,9 +1,12 @@
-import type { GatewayOptions } from "./gateway.ts";
+import type { GatewayOptions } from "./options.ts";
 import { APPROVALS_PATH, PAGE_ROUTES } from "./page/index.ts";
 import { recordPaths } from "./records.ts";
 
 /** Where the gateway's public keys are. */
 export const JWKS_PATH = "/.well-known/jwks.json";
+
+/** Where the configuration is read again. */
+export const RELOAD_PATH = "/v1/reload";
 
 const ROUTES: readonly (readonly [path: string, allow: string])[] = [
   ["/rpc", "POST"],
@@ -14,11 +17,15 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 ];
 
 /** The paths there are, and the methods each allows. */
-export function toRoutes({ jwks, approvals, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
+export function toRoutes({ jwks, reload, approvals, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
   const paths = [
     ...recordPaths(pages),
     ...(jwks === undefined ? [] : [JWKS_PATH]),
     ...(approvals === undefined ? [] : [APPROVALS_PATH]),
   ];
-  return new Map([...ROUTES, ...paths.map((path) => [path, "GET, HEAD"] as const)]);
+  return new Map([
+    ...ROUTES,
+    ...paths.map((path) => [path, "GET, HEAD"] as const),
+    ...(reload === undefined ? [] : [[RELOAD_PATH, "POST"] as const]),
+  ]);
 }

@@ -1,4 +1,4 @@
-import type { HookRecord } from "../chain/index.ts";
+import { type HookRecord, LatencyHistogram, type LatencyQuantiles } from "../chain/index.ts";
 
 /** What a hook's calls came to. A retried call counts once per attempt. */
 export interface HookMetrics {
@@ -18,11 +18,23 @@ export class HookCounters {
   #skippedCount = 0;
   #totalMs = 0;
   #lastError: string | undefined;
+  #lastFiredAtMs: number | undefined;
+  readonly #latency = new LatencyHistogram();
   readonly #ignored = new Set<string>();
 
   /** Why the last failed attempt failed. */
   get lastError(): string | undefined {
     return this.#lastError;
+  }
+
+  /** RFC 3339 time of the end of the last call. */
+  get lastFired(): string | undefined {
+    return this.#lastFiredAtMs === undefined ? undefined : new Date(this.#lastFiredAtMs).toISOString();
+  }
+
+  /** How long its calls took; undefined before the first. */
+  get latency(): LatencyQuantiles | undefined {
+    return this.#latency.quantiles();
   }
 
   /** Fields of the hook's results that have no effect at its event. */
@@ -45,6 +57,8 @@ export class HookCounters {
     }
     this.#executionCount += 1;
     this.#totalMs += ms;
+    this.#latency.add(ms);
+    this.#lastFiredAtMs = Date.now();
     if (kind === undefined) {
       this.#successCount += 1;
       return;

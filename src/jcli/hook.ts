@@ -6,6 +6,7 @@ import {
   failOpen,
   type FailurePolicy,
   IN_PROCESS,
+  type LatencyQuantiles,
 } from "../chain/index.ts";
 import type { HookContext } from "./context.ts";
 import type { HookCounters, HookMetrics } from "./counters.ts";
@@ -35,6 +36,10 @@ export interface LifecycleHookStatus {
   readonly model?: string;
   readonly filter?: HookFilter;
   readonly metrics: HookMetrics;
+  /** RFC 3339 time of the last call's end. */
+  readonly last_fired?: string;
+  /** How long its calls took, each of them off by at most 3.2%; absent before the first. */
+  readonly latency_ms?: LatencyQuantiles;
   /** Why the last failed attempt failed. */
   readonly last_error?: string;
   /** Fields of its results that have no effect at the event. */
@@ -113,7 +118,7 @@ export class LifecycleHook implements ChainHook<LifecycleState> {
   /** What is known of the hook. */
   status(): LifecycleHookStatus {
     const { event, level, position, type, label, model, timeoutMs, retryCount, onError, filter } = this.#parts;
-    const { lastError, ignoredFields } = this.counters;
+    const { lastError, lastFired, latency, ignoredFields } = this.counters;
     return {
       event,
       level,
@@ -126,6 +131,8 @@ export class LifecycleHook implements ChainHook<LifecycleState> {
       ...(model !== undefined && { model }),
       ...(filter !== undefined && { filter }),
       metrics: this.counters.toMetrics(),
+      ...(lastFired !== undefined && { last_fired: lastFired }),
+      ...(latency !== undefined && { latency_ms: latency }),
       ...(lastError !== undefined && { last_error: lastError }),
       ignored_fields: ignoredFields,
     };

@@ -115,6 +115,14 @@ export class SessionHooks {
     return problems;
   }
 
+  /**
+   * Gives every session the hooks it has in another, whose place this takes.
+   * @returns what was left out and why, one sentence each
+   */
+  adopt(previous: SessionHooks): readonly string[] {
+    return [...previous.#entries.keys()].flatMap((id) => this.restore(id, previous.save(id)));
+  }
+
   /** Forgets a session and its hooks. */
   end(sessionId: string): void {
     const entries = this.#entries.get(sessionId) ?? [];

@@ -32,6 +32,8 @@ export interface PointHooksParts {
   readonly operation: OperationOptions;
   readonly defaults: ClassDefaults;
   readonly now: () => number;
+  /** The same hook in the manager before: calls under way there take their places here too. @default it is new */
+  readonly kept?: PointHooks | undefined;
 }
 
 /** How one hook is called at each of its points. Its cache and its gate are its own, and go with it. */
@@ -39,16 +41,17 @@ export class PointHooks {
   readonly matcher: Matcher | undefined;
   readonly cache: DecisionCache | undefined;
   readonly gate: Gate | undefined;
-  readonly #parts: PointHooksParts;
+  readonly #parts: Omit<PointHooksParts, "kept">;
   readonly #policies: { readonly interceptor: FailurePolicy; readonly approval: FailurePolicy };
 
-  constructor(parts: PointHooksParts) {
+  constructor({ kept, ...parts }: PointHooksParts) {
     const { operation, defaults, now } = parts;
     const { policy, match, cache, maxConcurrency } = operation;
     this.#parts = parts;
     this.matcher = match && createMatcher(match);
     this.cache = cache && new DecisionCache(cache, now);
-    this.gate = maxConcurrency === undefined ? undefined : new Gate(maxConcurrency);
+    const isSameGate = kept !== undefined && kept.#parts.operation.maxConcurrency === maxConcurrency;
+    this.gate = isSameGate ? kept.gate : maxConcurrency === undefined ? undefined : new Gate(maxConcurrency);
     const { interceptorPolicy, approvalPolicy } = defaults;
     this.#policies = {
       interceptor:

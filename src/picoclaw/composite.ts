@@ -1,3 +1,4 @@
+import type { OnDecision } from "../chain/index.ts";
 import type { LifecycleHost } from "../jcli/host.ts";
 import type { HookResult } from "../jcli/result.ts";
 import type { HostEvent } from "./event.ts";
@@ -14,6 +15,7 @@ import type {
   ToolOutcomeDecision,
   Trace,
 } from "./host.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import {
   applyToCall,
   applyToOutcome,
@@ -24,7 +26,10 @@ import {
   toRequestContext,
   toResponseContext,
 } from "./lifecycle.ts";
+import { JointDecision, type JointVerdict, toRunDecision } from "./joint-decision.ts";
 import type { HookManager } from "./manager.ts";
+import type { ManagerCallOptions } from "./manager-options.ts";
+import type { MountedHookStatus } from "./mounted.ts";
 import type {
   HostPayload,
   LlmRequest,
@@ -35,11 +40,17 @@ import type {
   ToolCall,
   ToolOutcome,
 } from "./payload.ts";
+import type { RetirableHost } from "./reloadable.ts";
+import { UnderWay } from "./under-way.ts";
 
 /** The two systems of {@link createCompositeHost}. */
 export interface CompositeHostParts {
   readonly hooks: HookManager;
   readonly lifecycle: LifecycleHost;
+  /** Told of each decision of both, in the place of what the manager tells. @default nobody */
+  readonly onDecision?: OnDecision | undefined;
+  /** The host whose place it takes: the model calls under way there are known here. @default none */
+  readonly previous?: HookHost | undefined;
 }
 
 /**
@@ -47,22 +58,38 @@ export interface CompositeHostParts {
  * belongs to it, in the same call. Closing it closes both.
  * @see docs/yaml.md, "Both systems in one turn"
  */
-export function createCompositeHost(parts: CompositeHostParts): HookHost {
+export function createCompositeHost(parts: CompositeHostParts): RetirableHost {
   return new CompositeHost(parts);
 }
 
-class CompositeHost implements HookHost {
+class CompositeHost implements RetirableHost {
   readonly #hooks: HookManager;
   readonly #lifecycle: LifecycleHost;
   /** The conversations of model calls under way, which an answer does not carry, by their turn and iteration. */
-  readonly #asked = new Map<string, readonly Message[]>();
+  readonly #asked: Map<string, readonly Message[]>;
+  readonly #onDecision: OnDecision | undefined;
+  readonly #calls = new UnderWay();
 
-  constructor({ hooks, lifecycle }: CompositeHostParts) {
+  constructor({ hooks, lifecycle, onDecision, previous }: CompositeHostParts) {
+    this.#onDecision = onDecision;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
+    this.#asked = previous instanceof CompositeHost ? previous.#asked : new Map<string, readonly Message[]>();
   }
 
-  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+  get generation(): number {
+    return this.#hooks.generation;
+  }
+
+  hooks(): readonly MountedHookStatus[] {
+    return this.#hooks.hooks();
+  }
+
+  beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+    return this.#joined((own) => this.#beforeLlm(request, own), options);
+  }
+
+  async #beforeLlm(request: HostPayload<LlmRequest>, options?: ManagerCallOptions): Promise<LlmRequestDecision> {
     const before = await this.#hooks.beforeLlm(request, options);
     if (before.action !== "continue") return before;
     const outcome = await this.#lifecycle.run(toRequestContext(before.request), options);
@@ -78,7 +105,11 @@ class CompositeHost implements HookHost {
     };
   }
 
-  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+  afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+    return this.#joined((own) => this.#afterLlm(response, own), options);
+  }
+
+  async #afterLlm(response: HostPayload<LlmResponse>, options?: ManagerCallOptions): Promise<LlmResponseDecision> {
     const after = await this.#hooks.afterLlm(response, options);
     const key = keyOf(after.response);
     const messages = this.#asked.get(key);
@@ -91,7 +122,11 @@ class CompositeHost implements HookHost {
     return { ...after, ...toSaid(outcome.result), ...change, response: changed };
   }
 
-  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+  beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+    return this.#joined((own) => this.#beforeTool(call, own), options);
+  }
+
+  async #beforeTool(call: HostPayload<ToolCall>, options?: ManagerCallOptions): Promise<ToolCallDecision> {
     const before = await this.#hooks.beforeTool(call, options);
     return before.action === "continue" ? this.#beforeExecution(before, options) : before;
   }
@@ -100,13 +135,31 @@ class CompositeHost implements HookHost {
     return this.#hooks.approveTool(request, options);
   }
 
-  checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
-    const beforeApproval = (before: ToolCallDecision): Promise<ToolCallDecision> =>
-      this.#beforeExecution(before, options);
-    return this.#hooks.checkTool(call, { ...options, signal: options?.signal, beforeApproval });
+  async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
+    const joint = this.#onDecision && new JointDecision(this.#onDecision);
+    const beforeApproval = async (before: ToolCallDecision): Promise<ToolCallDecision> => {
+      const decision = await this.#beforeExecution(before, options);
+      joint?.end(decision);
+      return decision;
+    };
+    this.#calls.enter();
+    try {
+      const checked = await this.#hooks.checkTool(call, { ...options, beforeApproval, onDecision: joint?.hold });
+      joint?.end();
+      return checked;
+    } catch (error) {
+      joint?.abort();
+      throw error;
+    } finally {
+      this.#calls.leave();
+    }
   }
 
-  async afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+  afterTool(outcome: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+    return this.#joined((own) => this.#afterTool(outcome, own), options);
+  }
+
+  async #afterTool(outcome: HostPayload<ToolOutcome>, options?: ManagerCallOptions): Promise<ToolOutcomeDecision> {
     const after = await this.#hooks.afterTool(outcome, options);
     if (after.action !== "continue") return after;
     const ran = await this.#lifecycle.run(toOutcomeContext(after.outcome), options);
@@ -115,8 +168,19 @@ class CompositeHost implements HookHost {
     return { ...after, ...toSaid(ran.result), ...change, outcome: changed };
   }
 
-  run(context: HostContext, options?: HostCallOptions): Promise<LifecycleOutcome> {
-    return this.#lifecycle.run(context, options);
+  async run(context: HostContext, options: HostCallOptions = {}): Promise<LifecycleOutcome> {
+    this.#calls.enter();
+    const startedAtMs = performance.now();
+    try {
+      const outcome = await this.#lifecycle.run(context, options);
+      if (this.#onDecision !== undefined && outcome.trace.records.length > 0) {
+        const ms = performance.now() - startedAtMs;
+        this.#onDecision(toRunDecision(context, outcome, { ...options, ms, reason: toReason(outcome) }));
+      }
+      return outcome;
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   emit(event: HostEvent): void {
@@ -127,8 +191,34 @@ class CompositeHost implements HookHost {
     await Promise.all([this.#hooks.flush(timeoutMs), this.#lifecycle.flush(timeoutMs)]);
   }
 
+  async retire(): Promise<void> {
+    await this.#calls.idle();
+    await this.#hooks.retire();
+    await this.#lifecycle.flush(MAX_DELAY_MS);
+    await this.#lifecycle.close();
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#hooks.close(), this.#lifecycle.close()]);
+  }
+
+  /** Makes a call that the hooks of both systems decide, and tells of the decision. */
+  async #joined<D extends JointVerdict>(
+    decide: (options: ManagerCallOptions | undefined) => Promise<D>,
+    options: HostCallOptions | undefined,
+  ): Promise<D> {
+    this.#calls.enter();
+    const joint = this.#onDecision && new JointDecision(this.#onDecision);
+    try {
+      const decision = await decide(joint === undefined ? options : { ...options, onDecision: joint.hold });
+      joint?.end(decision);
+      return decision;
+    } catch (error) {
+      joint?.abort();
+      throw error;
+    } finally {
+      this.#calls.leave();
+    }
   }
 
   #keep(request: LlmRequest): void {

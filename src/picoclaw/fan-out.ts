@@ -17,6 +17,8 @@ export interface EventQueueOptions {
   readonly now?: (() => number) | undefined;
   /** The request that is under way, where none may wait for another. @default one queue takes the events of all */
   readonly currentRequest?: (() => object | undefined) | undefined;
+  /** The same observer's queue in the manager before: what waits there is delivered first, and its counts go on. */
+  readonly previous?: EventQueue | undefined;
   /** Keeps a delivery alive after the answer; the host's `waitUntil`. @default it is left to itself */
   readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
 }
@@ -31,22 +33,28 @@ export class EventQueue {
   readonly #observer: Observer;
   readonly #options: EventQueueOptions;
   readonly #queue: BoundedQueue<Current<HookEvent>>;
+  readonly #counts: { delivered: number; failed: number };
   readonly #repeats: RepeatLog;
   #closed = false;
-  #failedCount = 0;
-  #deliveredCount = 0;
 
-  constructor(observer: Observer, options: EventQueueOptions) {
+  constructor(observer: Observer, { previous, ...options }: EventQueueOptions) {
     const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = options;
     this.#observer = observer;
     this.#options = options;
     this.#repeats = new RepeatLog({ log: options.log, now: options.now ?? (() => performance.now()) });
-    this.#queue = new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (event) => this.#deliver(event) });
+    this.#counts = previous === undefined ? { delivered: 0, failed: 0 } : previous.#counts;
+    this.#queue = new BoundedQueue({
+      maxWaiting,
+      currentRequest,
+      waitUntil,
+      run: (event) => this.#deliver(event),
+      previous: previous === undefined ? undefined : previous.#queue,
+    });
   }
 
   /** How many events were delivered, dropped because the queue was full, and not handed on. */
   get counts(): { readonly delivered: number; readonly dropped: number; readonly failed: number } {
-    return { delivered: this.#deliveredCount, dropped: this.#queue.droppedCount, failed: this.#failedCount };
+    return { ...this.#counts, dropped: this.#queue.droppedCount };
   }
 
   push(event: Current<HookEvent>): void {
@@ -73,10 +81,10 @@ export class EventQueue {
     const { records } = await runChain([this.#observer], event, { rules, now });
     const [record] = records;
     if (record?.kind === undefined) {
-      this.#deliveredCount += 1;
+      this.#counts.delivered += 1;
       return;
     }
-    this.#failedCount += 1;
+    this.#counts.failed += 1;
     const fields = { hook: this.#observer.name, kind: record.kind, error: record.error };
     this.#repeats.warn(record.kind, "event not delivered", fields);
   }

@@ -76,6 +76,10 @@ export interface ApprovalNotice {
   readonly poll?: string;
   /** RFC 3339: until when people can decide. */
   readonly expires?: string;
+  /** Who decided, where another gateway has said so. */
+  readonly by?: string;
+  /** How far it goes: `once`, `hour` or `session`. */
+  readonly scope?: string;
   /** The decision with the signature of who took it: a `hook-approval+jwt`. */
   readonly token?: string;
 }

@@ -76,7 +76,8 @@ export {
   type HookTimeouts,
   INTERCEPTOR_BUDGET_MS,
 } from "./limits.ts";
-export { type CheckToolOptions, HookManager, type HookManagerOptions, type MountOptions } from "./manager.ts";
+export type { CheckToolOptions, HookManagerOptions, ManagerCallOptions, MountOptions } from "./manager-options.ts";
+export { HookManager } from "./manager.ts";
 export { matchSchema } from "./match-schema.ts";
 export { type HookMatch, MATCH_FIELDS, type MatchField, uncarriedField } from "./match.ts";
 export type { FailOpenCount, LastNoVerdict, MountedHookStatus } from "./mounted.ts";
@@ -107,6 +108,7 @@ export type {
 export { HOOK_POINTS, type HookAction, type HookPoint, isHookPoint } from "./point.ts";
 export type { HookPort, PortStatus } from "./port.ts";
 export { answerHost, HOST_METHODS, type HostMethod, type HostRequest, type WireDecision } from "./rpc.ts";
+export { ReloadableHost, type RetirableHost } from "./reloadable.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
 export type { HookSpan, HookTracer, ObservedVerdict, PointSpan, PointStart } from "./observation.ts";

@@ -5,18 +5,18 @@ import {
   Current,
   failOpen,
   type HookRecord,
-  type OnDecision,
   runChain,
 } from "../chain/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import { settlesWithin } from "../wait.ts";
+import { MAX_DELAY_MS, settlesWithin } from "../wait.ts";
 import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
 import { PointHooks } from "./chain-hook.ts";
 import { copyEvent } from "./event-copy.ts";
 import type { HostEvent } from "./event.ts";
-import { callLater, type OnDetached } from "./detached.ts";
+import { callLater } from "./detached.ts";
 import { EventQueue, type EventQueueOptions, type Observer } from "./fan-out.ts";
+import { ForeignKeys } from "./foreign-keys.ts";
 import type { Hook } from "./hook.ts";
 import type {
   ApprovalDecision,
@@ -30,79 +30,37 @@ import type {
   ToolCheckDecision,
   ToolOutcomeDecision,
 } from "./host.ts";
-import { type HookBudgets, type HookLimits, type HookPolicies, type HookTimeouts, toLimits } from "./limits.ts";
+import { type HookLimits, toLimits } from "./limits.ts";
 import { createLocalPort } from "./local.ts";
+import type { CheckToolOptions, HookManagerOptions, ManagerCallOptions, MountOptions } from "./manager-options.ts";
 import { type MountedChainHook, MountedHook, type MountedHookStatus } from "./mounted.ts";
 import { toLlmRequest, toLlmResponse, toToolApproval, toToolCall, toToolOutcome } from "./normalize.ts";
 import type { HostPayload, LlmRequest, LlmResponse, Origin, ToolApproval, ToolCall, ToolOutcome } from "./payload.ts";
-import { assertOperable, type OperationOptions } from "./operation.ts";
+import { assertOperable } from "./operation.ts";
 import { PointChain } from "./point-chain.ts";
 import { type HookPoint, type InterceptorPoint, INTERCEPTORS } from "./point.ts";
 import { type HookPort, isPort } from "./port.ts";
 import { BoundedQueue } from "./queue.ts";
 import { createApprovalRules, createInterceptorRules, type InterceptorHalt, type InterceptorRules } from "./reply.ts";
-import {
-  checkTraceparent,
-  type HookTracer,
-  type ObservationOptions,
-  type ObservedHalt,
-  startObservation,
-} from "./observation.ts";
-import { toTrust, type TrustedHook, type TrustOptions } from "./trust.ts";
-
-/** Options of {@link HookManager}. */
-export interface HookManagerOptions {
-  readonly timeouts?: HookTimeouts;
-  readonly budgets?: HookBudgets;
-  /** What no-verdicts of a class mean, by cause, where a hook does not say. */
-  readonly policies?: HookPolicies;
-  /** How many events may wait for one observer, 1 to 65536. @default 64 */
-  readonly maxQueuedEvents?: number;
-  /** @default a log that keeps nothing */
-  readonly log?: Log;
-  /** A monotonic clock in milliseconds. @default performance.now */
-  readonly now?: () => number;
-  /**
-   * The request that is under way, as one object for as long as it is, where none may wait for what another does, as on
-   * Workers: each then delivers the events it emitted by itself. @default the events of all wait in one queue
-   */
-  readonly currentRequest?: (() => object | undefined) | undefined;
-  /** Told of each decision after it was made, for records and metrics. @default nobody, which costs nothing */
-  readonly onDecision?: OnDecision | undefined;
-  /** Traces hook points and the calls at them. @default nobody */
-  readonly tracer?: HookTracer | undefined;
-  /** Told what a detached hook would have done, after the verdict. It must not throw. @default nobody */
-  readonly onDetached?: OnDetached | undefined;
-  /** Keeps the delivery of events alive after the answer; the host's `waitUntil`. @default it is left to itself */
-  readonly waitUntil?: ((work: Promise<void>) => void) | undefined;
-}
-
-/** Options of {@link HookManager.mount}. */
-export interface MountOptions extends TrustOptions, OperationOptions {
-  /** Unique among all hooks; a hook of the same name is closed and replaced. */
-  readonly name: string;
-  /** Lower runs first, inside the hook's group. @default 0 */
-  readonly priority?: number;
-}
-
-/** Options of {@link HookManager.checkTool}. */
-export interface CheckToolOptions extends HostCallOptions {
-  /** Looks at a call that `before_tool` lets go on, before it is approved; what it decides is what is approved. */
-  readonly beforeApproval?: ((decision: ToolCallDecision) => Promise<ToolCallDecision>) | undefined;
-}
+import { checkTraceparent, type ObservationOptions, type ObservedHalt, startObservation } from "./observation.ts";
+import { toTrust, type TrustedHook } from "./trust.ts";
+import { UnderWay } from "./under-way.ts";
 
 /** Reaches the hooks of one agent: keeps their order, calls them, and tells observers. */
 export class HookManager implements HookHost {
+  /** Which configuration of the host this is, counted from 1. */
+  readonly generation: number;
   readonly #limits: HookLimits;
   readonly #queueOptions: EventQueueOptions;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #watchers: ObservationOptions;
   readonly #mounted = new Map<string, MountedHook>();
-  readonly #foreignReported = new Set<string>();
+  readonly #foreignKeys: ForeignKeys;
   readonly #rules: Readonly<Record<InterceptorPoint, InterceptorRules>>;
-  readonly #approvalRules = createApprovalRules((hook, keys) => this.#reportForeign(hook, keys));
+  readonly #approvalRules: ReturnType<typeof createApprovalRules>;
   readonly #onDetached: HookManagerOptions["onDetached"];
+  readonly #calls = new UnderWay();
   #chains: Partial<Record<HookPoint, PointChain<MountedChainHook>>> = {};
   #closed = false;
   #closing: Promise<unknown> | undefined;
@@ -110,6 +68,7 @@ export class HookManager implements HookHost {
   /** @throws {RangeError} when a timeout or the queue's bound is out of range */
   constructor(options: HookManagerOptions = {}) {
     const { maxQueuedEvents = 64, log = silentLog, now, currentRequest, waitUntil, onDetached } = options;
+    this.generation = options.generation ?? 1;
     this.#limits = toLimits(options);
     this.#onDetached = onDetached;
     if (!Number.isInteger(maxQueuedEvents) || maxQueuedEvents < 1 || maxQueuedEvents > 65_536) {
@@ -119,7 +78,9 @@ export class HookManager implements HookHost {
     this.#queueOptions = { maxQueuedEvents, log, now, currentRequest, waitUntil };
     this.#log = log;
     this.#now = now ?? (() => performance.now());
-    const report = (hook: string, keys: readonly string[]): void => this.#reportForeign(hook, keys);
+    this.#foreignKeys = new ForeignKeys(log);
+    const report = (hook: string, keys: readonly string[]): void => this.#foreignKeys.report(hook, keys);
+    this.#approvalRules = createApprovalRules(report);
     this.#rules = {
       before_llm: createInterceptorRules(INTERCEPTORS.before_llm, report),
       after_llm: createInterceptorRules(INTERCEPTORS.after_llm, report),
@@ -145,7 +106,7 @@ export class HookManager implements HookHost {
     assertOperable(port.points, options);
     const previous = this.#mounted.get(name);
     this.#mounted.set(name, this.#toMounted(port, { ...options, priority }));
-    this.#foreignReported.delete(name);
+    this.#foreignKeys.forget(name);
     this.#forgetChains();
     await previous?.close();
   }
@@ -170,22 +131,22 @@ export class HookManager implements HookHost {
     await Promise.all(Array.from(this.#mounted.values(), (hook) => hook.port.ready()));
   }
 
-  async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
+  async beforeLlm(request: HostPayload<LlmRequest>, options?: ManagerCallOptions): Promise<LlmRequestDecision> {
     const outcome = await this.#intercept("before_llm", new Current(toLlmRequest(request)), options);
     return { ...toDecision(outcome), request: outcome.current.value };
   }
 
-  async afterLlm(response: HostPayload<LlmResponse>, options?: HostCallOptions): Promise<LlmResponseDecision> {
+  async afterLlm(response: HostPayload<LlmResponse>, options?: ManagerCallOptions): Promise<LlmResponseDecision> {
     const outcome = await this.#intercept("after_llm", new Current(toLlmResponse(response)), options);
     return { ...toDecision(outcome), response: outcome.current.value };
   }
 
-  async beforeTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCallDecision> {
+  async beforeTool(call: HostPayload<ToolCall>, options?: ManagerCallOptions): Promise<ToolCallDecision> {
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
     return { ...toToolDecision(outcome), call: outcome.current.value };
   }
 
-  async afterTool(result: HostPayload<ToolOutcome>, options?: HostCallOptions): Promise<ToolOutcomeDecision> {
+  async afterTool(result: HostPayload<ToolOutcome>, options?: ManagerCallOptions): Promise<ToolOutcomeDecision> {
     const outcome = await this.#intercept("after_tool", new Current(toToolOutcome(result)), options);
     return { ...toDecision(outcome), outcome: outcome.current.value };
   }
@@ -195,6 +156,16 @@ export class HookManager implements HookHost {
   }
 
   async checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
+    // Between its two points it is under way too.
+    this.#calls.enter();
+    try {
+      return await this.#checkTool(call, options);
+    } finally {
+      this.#calls.leave();
+    }
+  }
+
+  async #checkTool(call: HostPayload<ToolCall>, options?: CheckToolOptions): Promise<ToolCheckDecision> {
     const hooks = this.#chain("before_tool").all;
     const startedAtMs = this.#now();
     const outcome = await this.#intercept("before_tool", new Current(toToolCall(call)), options);
@@ -208,7 +179,10 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const { traceparent } = outcome;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(decision, await this.#approve(decision.call, { ...options, timeoutMs, traceparent }));
+    return toToolCheck(
+      decision,
+      await this.#approve(decision.call, { ...options, timeoutMs, traceparent, onDecision: undefined }),
+    );
   }
 
   /** There are no YAML hooks here: nothing is changed, whatever the event. */
@@ -236,6 +210,16 @@ export class HookManager implements HookHost {
     await settlesWithin(drained, timeoutMs);
   }
 
+  /**
+   * Closes it once the calls under way are answered and the events emitted so far are delivered. Nothing new may be asked
+   * of it from now on; calls are bounded by their hooks' deadlines.
+   */
+  async retire(): Promise<void> {
+    await this.#calls.idle();
+    await this.flush(MAX_DELAY_MS);
+    await this.close();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#forgetChains();
@@ -243,11 +227,21 @@ export class HookManager implements HookHost {
     await this.#closing;
   }
 
-  #toMounted(port: HookPort, options: MountOptions & { readonly priority: number }): MountedHook {
+  #toMounted(port: HookPort, { keptFrom, ...options }: MountOptions & { readonly priority: number }): MountedHook {
     const { name, priority } = options;
+    const kept = keptFrom === undefined ? undefined : keptFrom.#mounted.get(name);
     const { maxQueuedEvents: maxWaiting, currentRequest, waitUntil } = this.#queueOptions;
     const trust = toTrust(port.source, options.readOnly === true ? { ...options, grants: [] } : options);
-    const hooks = new PointHooks({ name, port, trust, operation: options, defaults: this.#limits, now: this.#now });
+    const defaults = this.#limits;
+    const hooks = new PointHooks({
+      name,
+      port,
+      trust,
+      operation: options,
+      defaults,
+      now: this.#now,
+      kept: kept?.hooks,
+    });
     const observer: Observer | undefined = port.observes && {
       name,
       source: port.source,
@@ -262,9 +256,10 @@ export class HookManager implements HookHost {
       trust,
       hooks,
       operation: options,
-      events: observer && new EventQueue(observer, this.#queueOptions),
-      later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work() }),
+      events: observer && new EventQueue(observer, { ...this.#queueOptions, previous: kept?.events }),
+      later: new BoundedQueue({ maxWaiting, currentRequest, waitUntil, run: (work) => work(), previous: kept?.later }),
       log: this.#log,
+      kept,
       now: this.#now,
     });
   }
@@ -282,7 +277,7 @@ export class HookManager implements HookHost {
     this.#chains = {};
   }
 
-  async #approve(request: HostPayload<ToolApproval>, options: HostCallOptions | undefined): Promise<ApprovalEnd> {
+  async #approve(request: HostPayload<ToolApproval>, options: ManagerCallOptions | undefined): Promise<ApprovalEnd> {
     const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...options };
     const outcome = await this.#run(this.#chain("approve_tool"), new Current(toToolApproval(request)), call);
     return { approval: toApprovalDecision(outcome), abortsTurn: outcome.failure?.effect === "abort_turn" };
@@ -291,7 +286,7 @@ export class HookManager implements HookHost {
   #intercept<P extends Origin>(
     point: InterceptorPoint,
     input: Current<P>,
-    options: HostCallOptions | undefined,
+    options: ManagerCallOptions | undefined,
   ): Promise<ChainOutcome<P, InterceptorHalt>> {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
@@ -305,48 +300,43 @@ export class HookManager implements HookHost {
     input: Current<P>,
     options: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
-    const { rules, signal, timeoutMs, budgetMs } = options;
+    const { rules, signal, timeoutMs, budgetMs, caller, onDecision } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
-    const { caller } = options;
     const given = checkTraceparent(options.traceparent);
-    const call = { payload: input.value, caller, traceparent: given };
+    const call = { payload: input.value, caller, traceparent: given, onDecision };
     const observer = startObservation(rules.point, call, this.#watchers);
     const traceparent = observer?.traceparent ?? given;
-    const outcome = await runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
-      rules,
-      signal,
-      timeoutMs,
-      budgetMs,
-      whenExhausted: "ask_hooks",
-      now: this.#now,
-      onRecord: count,
-      reselect: chain.reselect,
-      observer,
-      id: observer?.id,
-      traceparent,
-    });
-    observer?.end(outcome);
-    if (outcome.detached !== undefined) {
-      const later = { rules, traceparent, now: this.#now, log: this.#log, onDetached: this.#onDetached };
-      for (const detached of outcome.detached) callLater(detached, later);
+    this.#calls.enter();
+    try {
+      const outcome = await runChain<P, V, MountedChainHook>(chain.select(input.value), input, {
+        rules,
+        signal,
+        timeoutMs,
+        budgetMs,
+        whenExhausted: "ask_hooks",
+        now: this.#now,
+        onRecord: count,
+        reselect: chain.reselect,
+        observer,
+        id: observer?.id,
+        traceparent,
+      });
+      observer?.end(outcome);
+      if (outcome.detached !== undefined) {
+        const later = { rules, traceparent, now: this.#now, log: this.#log, onDetached: this.#onDetached };
+        for (const detached of outcome.detached) callLater(detached, later);
+      }
+      if (outcome.aborted) {
+        throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
+      }
+      return outcome;
+    } finally {
+      this.#calls.leave();
     }
-    if (outcome.aborted) {
-      throw new HookgateError("ERR_ABORTED", `the host aborted ${rules.point}`, { cause: signal?.reason });
-    }
-    return outcome;
-  }
-
-  #reportForeign(hook: string, keys: readonly string[]): void {
-    if (this.#foreignReported.has(hook)) return;
-    this.#foreignReported.add(hook);
-    this.#log.warn(
-      'the reply has keys that are not read: of another dialect ("dialect": "picoclaw-docs" in the config), or in another letter case; docs/protocol.md has the right ones',
-      { hook, keys: keys.join(", ").slice(0, 200) },
-    );
   }
 }
 
-interface RunContext<P extends Origin, V> extends HostCallOptions {
+interface RunContext<P extends Origin, V> extends ManagerCallOptions {
   readonly rules: ChainRules<P, V, TrustedHook<P>>;
   readonly budgetMs: number;
 }

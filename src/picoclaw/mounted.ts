@@ -80,31 +80,54 @@ export interface MountedHookParts {
   readonly log: Log;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
+  /** The same hook in the manager before: its counters go on. */
+  readonly kept?: MountedHook | undefined;
+}
+
+interface Counts {
+  calls: number;
+  verdicts: number;
+  skipped: number;
+  cached: number;
+  lastFiredAtMs: number | undefined;
+  lastNoVerdict: Failed | undefined;
+  readonly latency: LatencyHistogram;
+  readonly failedOpen: Map<string, FailOpenCount>;
+  readonly noVerdicts: Partial<Record<NoVerdictKind, number>>;
+}
+
+function createCounts(): Counts {
+  return {
+    calls: 0,
+    verdicts: 0,
+    skipped: 0,
+    cached: 0,
+    lastFiredAtMs: undefined,
+    lastNoVerdict: undefined,
+    latency: new LatencyHistogram(),
+    failedOpen: new Map(),
+    noVerdicts: {},
+  };
 }
 
 /** One hook in the manager: its place, its way of being called at each point, and its counters. */
 export class MountedHook {
   readonly ranked: Ranked;
   readonly port: HookPort;
+  readonly hooks: PointHooks;
   readonly events: EventQueue | undefined;
   readonly later: BoundedQueue<() => Promise<void>>;
   readonly #trust: Trust;
   readonly #log: Log;
   readonly #repeats: RepeatLog;
-  readonly #hooks: PointHooks;
   readonly #operation: OperationOptions;
   readonly #chainHooks: ReadonlyMap<HookPoint, MountedChainHook>;
-  readonly #noVerdicts: Partial<Record<NoVerdictKind, number>> = {};
-  #callCount = 0;
-  #verdictCount = 0;
-  readonly #failedOpen = new Map<string, FailOpenCount>();
-  #skippedCount = 0;
-  #cachedCount = 0;
-  #lastFiredAtMs: number | undefined;
-  readonly #latency = new LatencyHistogram();
-  #lastNoVerdict: Failed | undefined;
+  readonly #counts: Counts;
 
-  constructor({ ranked, port, trust, hooks, operation, events, later, log, now }: MountedHookParts) {
+  constructor({ ranked, port, trust, hooks, operation, events, later, log, now, kept }: MountedHookParts) {
+    // Calls that began under the manager before are counted too.
+    const counts = kept === undefined ? createCounts() : kept.#counts;
+    this.#counts = counts;
     this.ranked = ranked;
     this.#trust = trust;
     this.port = port;
@@ -112,9 +135,9 @@ export class MountedHook {
     this.later = later;
     this.#log = log;
     this.#repeats = new RepeatLog({ log, now });
-    this.#hooks = hooks;
+    this.hooks = hooks;
     this.#operation = operation;
-    const skip = (count: number): void => void (this.#skippedCount += count);
+    const skip = (count: number): void => void (counts.skipped += count);
     const { matcher } = hooks;
     const { match = {} } = operation;
     const points = HOOK_POINTS.filter((point) => port.points.has(point) && uncarriedField(match, point) === undefined);
@@ -129,20 +152,21 @@ export class MountedHook {
   /** Counts what a record of the hook says. */
   count(record: HookRecord): void {
     const { outcome, kind, attempt, cached } = record;
+    const counts = this.#counts;
     if (attempt > 0) {
-      this.#callCount += 1;
-      this.#lastFiredAtMs = Date.now();
+      counts.calls += 1;
+      counts.lastFiredAtMs = Date.now();
     }
-    if (cached === true) this.#cachedCount += 1;
+    if (cached === true) counts.cached += 1;
     // What was cut short by another hook says nothing about this one.
-    else if (attempt > 0 && outcome !== "superseded") this.#latency.add(record.ms);
+    else if (attempt > 0 && outcome !== "superseded") counts.latency.add(record.ms);
     // The chain had ended before it could answer.
     if (outcome === "superseded") return;
     if (outcome === "no_verdict" && kind !== undefined) {
       this.#countFailure(record, kind);
       return;
     }
-    this.#verdictCount += 1;
+    counts.verdicts += 1;
     const { point, error } = record;
     if (kind === undefined) return;
     const fields = { hook: this.ranked.name, point, kind, error };
@@ -150,11 +174,13 @@ export class MountedHook {
   }
 
   #countFailure({ point, error, failed_open, would }: HookRecord, kind: NoVerdictKind): void {
-    this.#noVerdicts[kind] = (this.#noVerdicts[kind] ?? 0) + 1;
-    this.#lastNoVerdict = { atMs: Date.now(), point, kind, ...(error !== undefined && { error }) };
+    const counts = this.#counts;
+    const { noVerdicts, failedOpen } = counts;
+    noVerdicts[kind] = (noVerdicts[kind] ?? 0) + 1;
+    counts.lastNoVerdict = { atMs: Date.now(), point, kind, ...(error !== undefined && { error }) };
     if (failed_open === true) {
       const key = `${point} ${kind}`;
-      this.#failedOpen.set(key, { point, kind, count: (this.#failedOpen.get(key)?.count ?? 0) + 1 });
+      failedOpen.set(key, { point, kind, count: (failedOpen.get(key)?.count ?? 0) + 1 });
     }
     const effect = failed_open === true ? "skipped" : would === undefined ? "not skipped" : "only audited";
     const fields = { hook: this.ranked.name, point, kind, error, effect };
@@ -163,9 +189,10 @@ export class MountedHook {
 
   status(): MountedHookStatus {
     const { mode = "enforce", match, detached, maxConcurrency } = this.#operation;
-    const { gate } = this.#hooks;
-    const failedOpenBy = [...this.#failedOpen.values()];
-    const latency = this.#latency.quantiles();
+    const { gate } = this.hooks;
+    const { calls, verdicts, skipped, cached, lastFiredAtMs, noVerdicts, failedOpen } = this.#counts;
+    const failedOpenBy = [...failedOpen.values()];
+    const latency = this.#counts.latency.quantiles();
     return {
       ...this.ranked,
       ...this.port.status(),
@@ -173,22 +200,22 @@ export class MountedHook {
       observes: this.events !== undefined,
       grants: [...this.#trust.grants],
       respond_requires_approval: this.#trust.respondRequiresApproval,
-      calls: this.#callCount,
-      verdicts: this.#verdictCount,
-      no_verdicts: { ...this.#noVerdicts },
+      calls,
+      verdicts,
+      no_verdicts: { ...noVerdicts },
       failed_open: failedOpenBy.reduce((sum, { count }) => sum + count, 0),
       failed_open_by: failedOpenBy,
-      skipped: this.#skippedCount,
-      cached: this.#cachedCount,
+      skipped,
+      cached,
       mode,
       ...(match === undefined ? {} : { match }),
       ...(gate === undefined || maxConcurrency === undefined
         ? {}
         : { concurrency: { ...gate.counts, max: maxConcurrency } }),
       ...(detached === true ? { detached_dropped: this.later.droppedCount } : {}),
-      ...(this.#lastFiredAtMs === undefined ? {} : { last_fired: new Date(this.#lastFiredAtMs).toISOString() }),
+      ...(lastFiredAtMs === undefined ? {} : { last_fired: new Date(lastFiredAtMs).toISOString() }),
       ...(latency && { latency_ms: latency }),
-      ...toLastNoVerdict(this.#lastNoVerdict),
+      ...toLastNoVerdict(this.#counts.lastNoVerdict),
       ...(this.events === undefined ? {} : { events: this.events.counts }),
     };
   }

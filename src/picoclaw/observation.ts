@@ -1,5 +1,6 @@
 import type { CallScope, ChainObserver, ChainOutcome, HookRecord, ObservedChange, OnDecision } from "../chain/index.ts";
 import type { HostCallOptions } from "./host.ts";
+import type { ManagerCallOptions } from "./manager-options.ts";
 import { createTimeId, toUuid } from "./time-id.ts";
 import type { Origin } from "./payload.ts";
 
@@ -55,15 +56,22 @@ export function readTraceId(traceparent: string | undefined): string | undefined
   return traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1];
 }
 
+/** A call of a point as it is followed. */
+interface ObservedCall<P extends Origin> extends ManagerCallOptions {
+  readonly payload: P;
+}
+
 /** Follows one call of a point for whoever records or traces; undefined when nobody does. */
 export function startObservation<P extends Origin>(
   point: string,
-  { payload, caller, traceparent }: HostCallOptions & { readonly payload: P },
+  { payload, caller, traceparent, onDecision: own }: ObservedCall<P>,
   { onDecision, tracer }: ObservationOptions,
 ): Observation<P> | undefined {
   const span = tracer?.start(point, { payload, traceparent });
-  if (onDecision === undefined && span === undefined) return undefined;
-  return new Observation(point, payload, { caller, traceparent: span?.traceparent ?? traceparent, onDecision, span });
+  const tell = own ?? onDecision;
+  if (tell === undefined && span === undefined) return undefined;
+  const parts = { caller, traceparent: span?.traceparent ?? traceparent, onDecision: tell, span };
+  return new Observation(point, payload, parts);
 }
 
 interface Parts extends Pick<HostCallOptions, "caller" | "traceparent"> {

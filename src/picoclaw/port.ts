@@ -1,6 +1,5 @@
 import type { CallScope, Current } from "../chain/index.ts";
 import type { EventFilter, HookEvent } from "./event.ts";
-import type { Hook } from "./hook.ts";
 import type { Origin } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
 
@@ -30,7 +29,7 @@ export interface HookPort {
   close(): Promise<void>;
 }
 
-/** Whether a hook is given as its port. */
-export function isPort(hook: Hook | HookPort): hook is HookPort {
+/** Whether a hook is reached already. */
+export function isPort(hook: object | HookPort): hook is HookPort {
   return "points" in hook && "source" in hook;
 }

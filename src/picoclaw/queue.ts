@@ -4,6 +4,8 @@ export interface BoundedQueueOptions<T> {
   readonly maxWaiting: number;
   /** Does the work of one item. It must not reject. */
   readonly run: (item: T) => Promise<void>;
+  /** The queue whose place it takes: what waits there is done first, and its count goes on. */
+  readonly previous?: BoundedQueue<T> | undefined;
   /** The request that is under way, where none may wait for another. @default one queue takes the items of all */
   readonly currentRequest?: (() => object | undefined) | undefined;
   /** Keeps the work alive after the answer; the host's `waitUntil`. @default it is left to itself */
@@ -23,23 +25,33 @@ export class BoundedQueue<T> {
   readonly #options: BoundedQueueOptions<T>;
   readonly #shared: Lane<T> = { waiting: [], running: undefined };
   readonly #ofRequest = new WeakMap<object, Lane<T>>();
+  readonly #counts: { dropped: number };
+  #previous: BoundedQueue<T> | undefined;
   #isClosed = false;
-  #droppedCount = 0;
 
-  constructor(options: BoundedQueueOptions<T>) {
+  constructor({ previous, ...options }: BoundedQueueOptions<T>) {
     this.#options = options;
+    this.#previous = previous;
+    // Those before it are not kept once they are done, or each reload would leave one.
+    if (previous !== undefined && previous.#previous?.isIdle === true) previous.#previous = undefined;
+    this.#counts = previous === undefined ? { dropped: 0 } : previous.#counts;
   }
 
   /** How many items were dropped, because the queue was full or closed. */
   get droppedCount(): number {
-    return this.#droppedCount;
+    return this.#counts.dropped;
+  }
+
+  /** Whether nothing waits that is not of one request alone. */
+  get isIdle(): boolean {
+    return this.#shared.running === undefined;
   }
 
   /** Adds an item; false when the queue was full. */
   push(item: T): boolean {
     const lane = this.#lane();
     if (this.#isClosed || lane.waiting.length >= this.#options.maxWaiting) {
-      this.#droppedCount += 1;
+      this.#counts.dropped += 1;
       return false;
     }
     lane.waiting.push(item);
@@ -71,14 +83,15 @@ export class BoundedQueue<T> {
   }
 
   #drop(lane: Lane<T>): void {
-    this.#droppedCount += lane.waiting.length;
+    this.#counts.dropped += lane.waiting.length;
     lane.waiting.length = 0;
   }
 
   async #work(lane: Lane<T>): Promise<void> {
     const { waiting } = lane;
     // Whoever added it goes on first: the work never runs inside a turn.
-    await Promise.resolve();
+    await this.#previous?.drained();
+    this.#previous = undefined;
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
       await this.#options.run(item);
       if (this.#isClosed) this.#drop(lane);

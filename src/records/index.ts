@@ -8,6 +8,7 @@ export { diffJson, type JsonDiff, type PatchStep } from "./patch.ts";
 export { createQueueSink, type RecordQueue } from "./queue-sink.ts";
 export { type DecisionRecord, type HashText, type HookEntry, type PayloadMode } from "./record.ts";
 export { Recorder, type RecorderOptions, type RecorderStatus, type Recording } from "./recorder.ts";
+export { createIdleRecording, ReloadableRecording, type StoredRecording } from "./reloadable.ts";
 export { type ChainState, NO_HASH, type Sealed, type SealedRecord } from "./seal.ts";
 export { createLineSink, type RecordSink } from "./sink.ts";
 export {

@@ -130,15 +130,20 @@ function toShown(input: Fields, { values, masks }: { values: MaskedValues; masks
   return typeof shown === "object" && shown !== null ? { ...shown } : {};
 }
 
-function toOrigin({ meta }: Fields): Pick<DecisionRecord, "meta" | "session"> {
-  if (meta === undefined || meta === null) return {};
+/** Whose it is; the context of a YAML event has a session and no meta. */
+function toOrigin({ meta, session_id: id }: Fields): Pick<DecisionRecord, "meta" | "session"> {
+  if (meta === undefined || meta === null) {
+    const session = shortText(id);
+    return session === undefined ? {} : { session };
+  }
   const session = shortText(typeof meta === "object" ? Reflect.get(meta, "SessionKey") : "");
   const isShort = JSON.stringify(meta).length <= MAX_META_CHARS;
   return { ...(isShort && { meta }), ...(session !== undefined && { session }) };
 }
 
-function toTool({ tool, tool_call_id: callId, meta }: Fields): Pick<DecisionRecord, "tool" | "tool_call_id"> {
-  const name = shortText(tool);
+function toTool(input: Fields): Pick<DecisionRecord, "tool" | "tool_call_id"> {
+  const { tool, tool_name: yamlTool, tool_call_id: callId, meta } = input;
+  const name = shortText(tool) ?? shortText(yamlTool);
   const given = shortText(callId) ?? shortText(typeof meta === "object" && meta ? Reflect.get(meta, "ToolCallID") : "");
   return { ...(name !== undefined && { tool: name }), ...(given !== undefined && { tool_call_id: given }) };
 }

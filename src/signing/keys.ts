@@ -10,7 +10,7 @@ import type { CompactJws } from "./jws.ts";
 import { isOnP256 } from "./p256.ts";
 
 /** The `typ` of a signed message; a request never passes for a reply. */
-export type TokenType = "hook-request+jwt" | "hook-reply+jwt" | "hook-approval-link+jwt";
+export type TokenType = "hook-request+jwt" | "hook-reply+jwt" | "hook-approval+jwt" | "hook-approval-link+jwt";
 
 /** Signs claims, given as ASCII JSON, into a compact JWS. */
 export type SignClaims = (claims: string) => MaybePromise<string>;

@@ -37,6 +37,9 @@ export type VerificationReason =
   | "rid_mismatch"
   | "rqh_mismatch"
   | "sts_mismatch"
+  | "approval_act_mismatch"
+  | "approval_dec_mismatch"
+  | "approval_sub_malformed"
   | "webhook_id_malformed"
   | "webhook_timestamp_malformed"
   | "webhook_id_mismatch"
@@ -72,7 +75,7 @@ const ROWS: Readonly<Record<VerificationReason, Row>> = {
   iss_mismatch: row("iss is not the configured peer"),
   aud_mismatch: row("aud is not this party"),
   time_malformed: row("iat or exp is not an integer, or exp is not after iat"),
-  lifetime_too_long: row("exp is more than 120 s after iat"),
+  lifetime_too_long: row("exp is later than allowed after iat"),
   expired: row("the message has expired"),
   not_yet_valid: row("the message comes from the future"),
   htm_mismatch: row("htm is not POST"),
@@ -85,6 +88,9 @@ const ROWS: Readonly<Record<VerificationReason, Row>> = {
   rid_mismatch: row("rid is not the request that was sent", "replayed_reply"),
   rqh_mismatch: row("rqh is not the hash of the request that was sent", "replayed_reply"),
   sts_mismatch: row("sts is not the HTTP status"),
+  approval_act_mismatch: row("act is not the call that is held"),
+  approval_dec_mismatch: row("dec is not what the reply says"),
+  approval_sub_malformed: row("sub is not a name"),
   webhook_id_malformed: row("webhook-id is malformed"),
   webhook_timestamp_malformed: row("webhook-timestamp is malformed"),
   webhook_id_mismatch: row("webhook-id is not the request that was sent", "replayed_reply"),

@@ -4,6 +4,7 @@ import { ApprovalManager } from "../../src/approvals/index.ts";
 import type { OpenApprovalStage } from "../conformance/approval-fixture.ts";
 import { approvalStoreCases } from "../conformance/approval-store.ts";
 import { testReplayStore } from "../signing/replay-contract.ts";
+import { describeRaces } from "./race-contract.ts";
 import { approvalCommands, type ApprovalModel, compareAll } from "./store-model.ts";
 
 /** Options of {@link describeStore}. */
@@ -26,6 +27,8 @@ export function describeStore(
     test.each(approvalStoreCases(name, open))("$id", async ({ run }) => {
       await expect(run()).resolves.toBeUndefined();
     });
+
+    describeRaces(name, open);
 
     testReplayStore(async () => {
       const { store, now, advance } = await open();

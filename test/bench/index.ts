@@ -1,4 +1,5 @@
 import process from "node:process";
+import { benchApprovals } from "./approvals.ts";
 import { benchChain } from "./chain.ts";
 import { benchJcli } from "./jcli.ts";
 import { benchEndToEnd } from "./end-to-end.ts";
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, () => Promise<readonly BenchReport[]>>> =
   gateway: benchGateway,
   policy: benchPolicy,
   records: benchRecords,
+  approvals: benchApprovals,
 };
 
 const asked = process.argv.slice(2);

@@ -24,6 +24,7 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     stdout: { isTTY, write: (text) => void (stdout += text) },
     stderr: { isTTY, write: (text) => void (stderr += text) },
     fetch: refuse,
+    request: refuse,
     ports: {},
     yaml: { cwd, fetch: refuse },
     fetchKeys: refuse,
@@ -43,6 +44,11 @@ export async function runInMemory(args: readonly string[], options: MemoryOption
     readStdin: () => Promise.resolve(stdin),
     serve: refuse,
     onSignal: refuse,
+    inspectFile: refuse,
+    findProgram: refuse,
+    versionOf: refuse,
+    onHangup: refuse,
+    watchFile: refuse,
     exit: refuse,
   };
   const code = await runCli(args, host);

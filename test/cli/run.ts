@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import type { Readable } from "node:stream";
 
 /** The program. */
 export const BIN: string = join(import.meta.dirname, "../../adapters/node/bin.ts");
@@ -18,6 +19,8 @@ export interface Ran {
 export interface Running {
   /** Resolves with what was written to stdout so far, once it holds the text. */
   seen(text: string): Promise<string>;
+  /** The same of stderr. */
+  seenError(text: string): Promise<string>;
   signal(name: NodeJS.Signals): void;
   ended: Promise<Ran>;
 }
@@ -37,32 +40,52 @@ export function start(line: string | readonly string[], { cwd, stdin, env, keeps
   const [file = "", ...args] = typeof line === "string" ? shell : [process.execPath, BIN, ...line];
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   const child = spawn(file, args, { cwd, env: { ...clean(process.env), PATH: path, ...env } });
-  let stdout = "";
-  let stderr = "";
-  const waiting = new Set<() => void>();
-  child.stdout.on("data", (chunk: Buffer) => {
-    stdout += chunk.toString();
-    for (const check of waiting) check();
-  });
-  child.stderr.on("data", (chunk: Buffer) => {
-    stderr += chunk.toString();
-  });
+  const stdout = new Written(child.stdout);
+  const stderr = new Written(child.stderr);
   child.stdin.on("error", () => {});
   if (!keepsStdin) child.stdin.end(stdin ?? "");
-  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  const ended = once(child, "close").then(([code]) => {
+    stdout.end(stderr.text);
+    stderr.end(stdout.text);
+    return { code: code as number | null, stdout: stdout.text, stderr: stderr.text };
+  });
   return {
     ended,
     signal: (name) => void child.kill(name),
-    seen: (text) =>
-      new Promise((resolve, reject) => {
-        const check = (): void => {
-          if (stdout.includes(text)) resolve(stdout);
-        };
-        waiting.add(check);
-        void ended.then(() => reject(new Error(`ended without "${text}": ${stdout}${stderr}`)));
-        check();
-      }),
+    seen: (text) => stdout.seen(text),
+    seenError: (text) => stderr.seen(text),
   };
+}
+
+/** What a program has written to one of its outputs. */
+class Written {
+  text = "";
+  #isEnded = false;
+  readonly #waiting = new Set<(other?: string) => void>();
+
+  constructor(output: Readable) {
+    output.on("data", (chunk: Buffer) => {
+      this.text += chunk.toString();
+      for (const check of this.#waiting) check();
+    });
+  }
+
+  seen(text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const check = (other = ""): void => {
+        if (this.text.includes(text)) resolve(this.text);
+        else if (this.#isEnded) reject(new Error(`ended without "${text}": ${this.text}${other}`));
+      };
+      this.#waiting.add(check);
+      check();
+    });
+  }
+
+  /** @param other what it wrote to its other output, for the message */
+  end(other: string): void {
+    this.#isEnded = true;
+    for (const check of this.#waiting) check(other);
+  }
 }
 
 /** Runs it to its end. */

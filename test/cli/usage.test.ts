@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSqliteSink } from "../../adapters/node/index.ts";
+import { createThreadRecorder } from "../../adapters/node/index.ts";
 import { commands } from "../../src/cli/index.ts";
 import { toConfigJsonSchema } from "../../src/config/index.ts";
+import { decision } from "../records/fixtures.ts";
 import { runInMemory } from "./memory-host.ts";
 import { hook, makeDir, type Ran, removeDir, run, start } from "./run.ts";
 
@@ -17,16 +18,26 @@ const CONFIG = {
   },
 };
 
+/** What the examples of the help name. */
+const EXAMPLE_FILES = {
+  "new.json": CONFIG,
+  "hooks.test.yaml":
+    "cases: [{ name: one, point: before_tool, payload: { tool: format_disk }, expect: { action: deny_tool } }]",
+};
+
+/** Of now: what is older than `max_age_days` goes when a gateway starts. */
+const recorded = decision({ atMs: Date.now(), input: { tool: "ls", arguments: {} } });
+
 let cwd = "";
 
 beforeAll(async () => {
-  cwd = await makeDir({ "hooks.json": { ...CONFIG, records: {} } });
+  cwd = await makeDir({ ...EXAMPLE_FILES, "hooks.json": { ...CONFIG, records: {} } });
   mkdirSync(join(cwd, ".jcli"));
   writeFileSync(join(cwd, ".jcli/hooks.yaml"), "stop:\n  - command: echo\n");
   // As a gateway leaves it.
-  const sink = createSqliteSink({ path: join(cwd, "hookgate-records.db") });
-  await sink.open();
-  await sink.close();
+  const recorder = createThreadRecorder({ payload: "full", sqlite: { path: join(cwd, "hookgate-records.db") } });
+  recorder.toObserver()(recorded);
+  await recorder.close();
 });
 
 afterAll(() => removeDir(cwd));
@@ -145,13 +156,27 @@ describe("the examples in the help work", () => {
     expect(first).toBe("hookgate serve");
     const running = start((second ?? "").split(" ").slice(1), { cwd });
     const url = /http:\S+/.exec(await running.seen("try it:"))?.[0] ?? "";
-    for (const [, ask] of examples.filter(([, line]) => line.includes("--url"))) {
-      const asked = await run(ask.replace("http://127.0.0.1:8787", url), { cwd, env: { HOOKGATE_TOKEN: "any" } });
+    const asking = examples.filter(([, line]) => line.includes("--url http://127.0.0.1:8787"));
+    const lines = asking.map(
+      ([name, line]) => [name, line.replace("http://127.0.0.1:8787", url).replace("0192f0c1", recorded.id)] as const,
+    );
+    for (const [, line] of lines.filter(([name]) => name !== "tail")) {
+      const asked = await run(line, { cwd, env: { HOOKGATE_TOKEN: "any" } });
       expect([asked.code, asked.stderr]).toEqual([0, ""]);
+    }
+    for (const [, line] of lines.filter(([name]) => name === "tail")) {
+      const tailing = start(line.split(" ").slice(1), { cwd });
+      await tailing.seenError("connected to");
+      const body = { jsonrpc: "2.0", id: 1, method: "hook.before_tool", params: { tool: "format_disk" } };
+      const headers = { "content-type": "application/json" };
+      await fetch(`${url}/rpc`, { method: "POST", headers, body: JSON.stringify(body) });
+      expect(await tailing.seen("deny_tool")).toContain("format_disk");
+      tailing.signal("SIGINT");
+      expect(await tailing.ended).toMatchObject({ code: 0 });
     }
     running.signal("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
-  });
+  }, 60_000);
 });
 
 describe("hookgate schema", () => {

@@ -30,6 +30,16 @@ function ruled(rule: object): object {
   return { hooks: { builtins: { human_approval: { enabled: true, config: { rules: [rule] } } } } };
 }
 
+const SECRET = "a shared secret of more than 32 bytes, for tests";
+const TOKEN = "hooks.processes.desk.approval_token";
+
+/** A hook over HTTP whose approvals have to be signed. */
+function remote(token: object, entry: object = {}): object {
+  const url = "https://desk.example.com/hook";
+  const hook = { enabled: true, transport: "http", url, secret: SECRET, intercept: ["approve_tool"] };
+  return { hooks: { processes: { desk: { ...hook, approval_token: { issuer: "desk", ...token }, ...entry } } } };
+}
+
 const RULE = "hooks.builtins.human_approval.config.rules[0]";
 
 test.each<[object, readonly string[]]>([
@@ -39,6 +49,8 @@ test.each<[object, readonly string[]]>([
   [{ approvals: { store: "memory", keep_days: 1, mask: ["arguments.password"] } }, []],
   [{ approvals: { store: "sqlite:data/a.db" } }, []],
   [{ approvals: { store: "sqlite:" } }, ['approvals.store: expected "sqlite:FILE", "memory", "redis']],
+  [{ approvals: { store: "redis://:p%40ss@127.0.0.1:6379/1?prefix=bots" } }, []],
+  [{ approvals: { store: "redis://127.0.0.1/one" } }, ["approvals.store: the URL of the Redis store"]],
   [{ approvals: { store: "a.db" } }, ['approvals.store: expected "sqlite:FILE", "memory", "redis']],
   [{ approvals: { store: "durable_object:APPROVALS" } }, ['approvals.store: this runtime has no store of the kind "d']],
   [{ approvals: { mask: ["ok", "a..b"] } }, ["approvals.mask[1]: not a path: expected keys with dots betw"]],
@@ -55,9 +67,30 @@ test.each<[object, readonly string[]]>([
     { hooks: { builtins: { human_approval: { enabled: true } } } },
     ["hooks.builtins.human_approval.config.rules: missing"],
   ],
+  [remote({ secret: SECRET }), []],
+  [remote({ jwks_url: "https://desk.example.com/jwks.json" }), []],
+  [remote({}), [`${TOKEN}: expected one of key, jwks_url, secret, g`]],
+  [remote({ secret: SECRET, jwks_url: "https://a.example/k" }), [`${TOKEN}: expected one of key, jwks_url, secret, g`]],
+  [remote({ secret: "short" }), [`${TOKEN}.secret: `]],
+  [remote({ jwks_url: "ftp://a.example/k" }), [`${TOKEN}.jwks_url: `]],
+  [remote({ secret: SECRET }, { intercept: ["before_tool"] }), [`${TOKEN}: has no meaning for a hook that is not c`]],
+  [remote({ secret: SECRET }, { cache: {} }), ["hooks.processes.desk.cache: does not go with "]],
+  [
+    { hooks: { builtins: { human_approval: { enabled: true, config: { rules: [{}], sign_for: "outer" } } } } },
+    ["hooks.builtins.human_approval.config.sign_for: decisions can only be signed by "],
+  ],
 ])("%j", (file, problems) => {
   expect(problemsOf(file).map((text) => text.slice(0, (problems[0] ?? "").length))).toEqual(problems);
 });
+
+test.each(["redis://:hunter2@h:99999", "redis://:hunter2@h/one", "redis://:hunter2@h?x=1", "redix://:hunter2@h"])(
+  "no problem says the password of %s",
+  (store) => {
+    const thrown = (): unknown => parse({ approvals: { store } });
+    expect(thrown).toThrow(ConfigError);
+    expect(thrown).not.toThrow("hunter2");
+  },
+);
 
 test("a runtime without stores refuses a config that needs one, and no other", () => {
   expect(problemsOf({ hooks }, [])).toEqual(['approvals.store: this runtime has no store of the kind "s']);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, type ConfigProblem, parseConfig } from "../../src/config/index.ts";
+import { ConfigError, type ConfigProblem, MAX_CONFIG_CHARS, parseConfig } from "../../src/config/index.ts";
 import { createBuiltinRegistry } from "../../src/picoclaw/index.ts";
 
 const GATE = { enabled: true, command: ["gate"], intercept: ["before_tool"] };
@@ -276,4 +276,18 @@ describe("a problem never shows", () => {
     const [problem] = problems(gate({ transport: "x".repeat(500) }));
     expect(problem?.value).toHaveLength(61);
   });
+});
+
+test("a message lists a hundred problems and says how many more there are", () => {
+  const many = Array.from({ length: 130 }, (_, index) => ({ path: `hooks.h${index}`, message: "bad" }));
+  const error = new ConfigError(many, "hooks.json");
+  expect(error.message.split("\n")).toHaveLength(101);
+  expect(error.message).toMatch(/\nhooks\.json: 30 more problems$/);
+  expect(error.problems).toHaveLength(130);
+});
+
+test("a config that is too long is refused before it is looked at", () => {
+  const builtins = createBuiltinRegistry();
+  const text = `{"hooks":{}${" ".repeat(MAX_CONFIG_CHARS)}}`;
+  expect(() => parseConfig(text, { env: {}, builtins })).toThrow("longer than 4194304 characters");
 });

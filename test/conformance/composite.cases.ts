@@ -1,4 +1,5 @@
 import { createCompositeHost, type Hook, type HookHost, HookManager } from "../../src/picoclaw/index.ts";
+import type { OnDecision } from "../../src/chain/index.ts";
 import type { Case } from "./case.ts";
 import { equal, ok, rejects } from "./case.ts";
 import { casesOf } from "./fixture.ts";
@@ -11,13 +12,14 @@ const SOURCE = "YAML hook system, section 2; hooks over HTTP, section 3";
 export async function bothOf(
   scripts: Readonly<Record<string, Script>>,
   hooks: Readonly<Record<string, Hook>> = {},
+  onDecision?: OnDecision,
 ): Promise<{ readonly host: HookHost; readonly bench: Bench }> {
   const bench = createBench(scripts);
   const files = Object.keys(scripts).map((event) => [event, [{ command: event, on_error: "abort" }]]);
   bench.load("user", JSON.stringify(Object.fromEntries(files)));
-  const manager = new HookManager();
+  const manager = new HookManager({ onDecision });
   for (const [name, hook] of Object.entries(hooks)) await manager.mount(hook, { name });
-  return { host: createCompositeHost({ hooks: manager, lifecycle: bench.manager }), bench };
+  return { host: createCompositeHost({ hooks: manager, lifecycle: bench.manager, onDecision }), bench };
 }
 
 const messages = [

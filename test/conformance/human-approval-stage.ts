@@ -103,7 +103,7 @@ export async function openHumanStage(
   });
   const config = humanApprovalSchema.parse({ rules: Array.isArray(rules) ? rules : [rules] });
   const host = new HookManager({ now });
-  await host.mount(createHumanApprovalHook(config, approvals), { name: "human_approval" });
+  await host.mount(createHumanApprovalHook(config, { approvals }), { name: "human_approval" });
   const ask = (call = toolCall()): Promise<ApprovalDecision> => host.approveTool(call);
   return {
     clock,

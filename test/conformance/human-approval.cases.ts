@@ -158,6 +158,16 @@ export const humanApprovalCases: readonly Case[] = casesOf(
       const answer = await ask();
       equal([answer.approved, answer.approval?.id === id], [false, false]);
     },
+    "a wait that is longer than a timer can be is not over at once": async () => {
+      const { approvals, ask, clock, decide } = await openHumanStage({ wait_ms: 0, expires_ms: 2_592_000_000 });
+      const id = (await ask()).approval?.id ?? "";
+      const timer = clock.nextTimer();
+      const wait = approvals.wait(id, { timeoutMs: Infinity });
+      await timer;
+      equal(clock.delays.at(-1), 2_147_483_647);
+      await decide(id);
+      equal((await wait).status, "approved");
+    },
     "a question that is taken back denies": async () => {
       const { begin, approvals } = await openHumanStage();
       const { asked, id } = await begin();

@@ -4,6 +4,7 @@ import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalLinkPageCases } from "./approval-link-page.cases.ts";
 import { approvalPageTextCases } from "./approval-page-text.cases.ts";
 import { approvalPageCases } from "./approval-page.cases.ts";
+import { approvalTokenCases } from "./approval-token.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
@@ -43,6 +44,7 @@ import { jcliFileCases } from "./jcli-file.cases.ts";
 import { jcliSessionCases } from "./jcli-session.cases.ts";
 import { jcliSourceCases } from "./jcli-sources.cases.ts";
 import { jcliTextCases } from "./jcli-text.cases.ts";
+import { jointDecisionCases } from "./joint-decision.cases.ts";
 import { llmCases } from "./llm.cases.ts";
 import { logCases } from "./log.cases.ts";
 import { mountCases } from "./mount.cases.ts";
@@ -55,6 +57,7 @@ import { payloadCases, wrapperCases } from "./payloads.cases.ts";
 import { pointCases } from "./points.cases.ts";
 import { matchCases, parallelCases, policyCases } from "./policy.cases.ts";
 import { queueCases } from "./queues.cases.ts";
+import { reloadCases, reloaderCases } from "./reload.cases.ts";
 import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
@@ -77,6 +80,8 @@ export const cases: readonly Case[] = [
   ...orderCases,
   ...logCases,
   ...mountCases,
+  ...reloadCases,
+  ...reloaderCases,
   ...pointCases,
   ...chainCases,
   ...attemptsCases,
@@ -90,6 +95,7 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalTokenCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,
@@ -130,6 +136,7 @@ export const cases: readonly Case[] = [
   ...trustCases,
   ...dialectCases,
   ...compositeCases,
+  ...jointDecisionCases,
   ...edgeYamlCases,
   ...jcliTextCases,
   ...jcliEventCases,

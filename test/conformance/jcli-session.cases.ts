@@ -36,11 +36,21 @@ export const jcliSessionCases: readonly Case[] = [
       filter: { model_prefix: "g" },
     });
     await manager.run(one);
-    const list = manager
-      .hooks("one")
-      .map(({ metrics, ...hook }) => ({ ...hook, ms: metrics.total_ms >= 0, ...metrics, total_ms: 0 }));
-    const counts = { ms: true, executions: 1, successes: 1, failures: 0, skipped: 0, total_ms: 0, ignored_fields: [] };
-    const never = { ...counts, executions: 0, successes: 0 };
+    const list = manager.hooks("one").map(({ metrics, last_fired: lastFired, latency_ms: latency, ...hook }) => {
+      const isTimed = Date.parse(lastFired ?? "") > 0 && (latency?.p50 ?? -1) >= 0;
+      return { ...hook, isTimed, ms: metrics.total_ms >= 0, ...metrics, total_ms: 0 };
+    });
+    const counts = {
+      isTimed: true,
+      ms: true,
+      executions: 1,
+      successes: 1,
+      failures: 0,
+      skipped: 0,
+      total_ms: 0,
+      ignored_fields: [],
+    };
+    const never = { ...counts, isTimed: false, executions: 0, successes: 0 };
     equal(list, [
       {
         index: 0,

@@ -1,4 +1,4 @@
-import type { GatewayOptions } from "../../src/gateway/index.ts";
+import type { GatewayLifecycle, GatewayOptions } from "../../src/gateway/index.ts";
 import { type Case, equal, ok } from "./case.ts";
 import { casesOf } from "./fixture.ts";
 import { CALL, callText, gatewayOf, post, requestOf, toAnswer } from "./gateway-fixture.ts";
@@ -45,6 +45,27 @@ export const statusPageCases: readonly Case[] = casesOf(
       ]) {
         ok(text.includes(said), `"${said}" is not in: ${text}`);
       }
+    },
+    "hooks-of-a-yaml-file-are-shown-too": async () => {
+      const hook = {
+        event: "pre_send_message",
+        level: "user",
+        type: "bash",
+        label: "./check.sh <b>",
+        timeout_ms: 10_000,
+        retry: 0,
+        on_error: "skip",
+        metrics: { executions: 12, successes: 9, failures: 3, skipped: 4, total_ms: 60 },
+        last_fired: "2026-01-02T03:04:05.678Z",
+        latency_ms: { p50: 4, p95: 20, p99: 20 },
+        last_error: "exit code 3 <script>",
+        ignored_fields: [],
+        index: 0,
+      } as const;
+      const lifecycle = { hooks: () => [hook], sessions: {} } as unknown as GatewayLifecycle;
+      const { text } = await statusOf({ lifecycle });
+      const row = "./check.sh <b> bash pre_send_message user 2026-01-02 03:04:05 12 9 3 4 4.00 ms 20.0 ms 20.0 ms";
+      ok(text.includes(row) && text.includes("Last error: exit code 3 <script>"), text);
     },
     "latencies-are-in-the-list-of-hooks-too": async () => {
       const gateway = await gatewayOf({ a: { beforeTool: () => {} }, b: { afterTool: () => {} } });

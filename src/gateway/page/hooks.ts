@@ -123,11 +123,14 @@ export function renderYamlHooks(hooks: readonly ListedHook[] | undefined): Marku
         <th scope="col">Hook</th>
         <th scope="col">Event</th>
         <th scope="col">Level</th>
+        <th scope="col">Last fired (UTC)</th>
         <th scope="col" class="num">Runs</th>
         <th scope="col" class="num">Succeeded</th>
         <th scope="col" class="num">Failed</th>
         <th scope="col" class="num">Filtered out</th>
-        <th scope="col" class="num">Mean</th>
+        <th scope="col" class="num">p50</th>
+        <th scope="col" class="num">p95</th>
+        <th scope="col" class="num">p99</th>
       </tr>
     </thead>
     <tbody>
@@ -140,20 +143,24 @@ export function renderYamlHooks(hooks: readonly ListedHook[] | undefined): Marku
   </section>`;
 }
 
-function renderYamlHook({ event, level, type, label, metrics, last_error: lastError }: ListedHook): Markup {
-  const { executions, successes, failures, skipped, total_ms: totalMs } = metrics;
+function renderYamlHook({ event, level, type, label, metrics, ...hook }: ListedHook): Markup {
+  const { executions, successes, failures, skipped } = metrics;
+  const { last_error: lastError, last_fired: lastFired, latency_ms: latency } = hook;
   const error = html`<tr class="more">
-    <td colspan="8" class="all">Last error: ${shownShort(lastError ?? "", 300)}</td>
+    <td colspan="11" class="all">Last error: ${shownShort(lastError ?? "", 300)}</td>
   </tr>`;
   return html`<tr>
       <th scope="row"><span class="code">${shown(label)}</span> <span class="tag">${type}</span></th>
       <td data-name="Event">${event}</td>
       <td data-name="Level">${level}</td>
+      <td data-name="Last fired (UTC)" class="time">${toTime(lastFired)}</td>
       <td data-name="Runs" class="num">${toCount(executions)}</td>
       <td data-name="Succeeded" class="num">${toCount(successes)}</td>
       <td data-name="Failed" class="num">${failures === 0 ? "0" : toState(toCount(failures), "warn")}</td>
       <td data-name="Filtered out" class="num">${toCount(skipped)}</td>
-      <td data-name="Mean" class="num">${toDuration(executions === 0 ? undefined : totalMs / executions)}</td>
+      <td data-name="p50" class="num">${toDuration(latency?.p50)}</td>
+      <td data-name="p95" class="num">${toDuration(latency?.p95)}</td>
+      <td data-name="p99" class="num">${toDuration(latency?.p99)}</td>
     </tr>
     ${lastError !== undefined && error}`;
 }

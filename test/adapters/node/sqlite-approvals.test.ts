@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { createSqliteApprovalStore } from "../../../adapters/node/index.ts";
 import { ApprovalManager } from "../../../src/approvals/index.ts";
+import { testReplayStore } from "../../signing/replay-contract.ts";
 import { describeStore } from "../../approvals/store-contract.ts";
 import { newApproval, type OpenApprovalStage, START_MS } from "../../conformance/approval-fixture.ts";
 
@@ -36,6 +37,28 @@ function openStage(isMemory: boolean): OpenApprovalStage {
 
 describeStore("a SQLite database of one process", openStage(true));
 describeStore("a SQLite file of two", openStage(false), { numRuns: 25 });
+
+describe("the requests of hosts in a SQLite file", () => {
+  let nowMs = START_MS;
+  const store = createSqliteApprovalStore({ path: newPath(), now: () => nowMs });
+
+  testReplayStore(() => ({
+    store: store.requests ?? store,
+    nowMs: () => nowMs,
+    advance: (ms) => void (nowMs += ms),
+  }));
+
+  test("are those of every process that has it open, and are let go of with it", async () => {
+    const path = newPath();
+    const stores = [createSqliteApprovalStore({ path }), createSqliteApprovalStore({ path })];
+    const expiresAtMs = Date.now() + 60_000;
+    const results = stores.map(async ({ requests }) => requests?.insert("key", expiresAtMs));
+    expect(await Promise.all(results)).toEqual([true, false]);
+    expect(await stores[0]?.insert("key", expiresAtMs)).toBe(false);
+    for (const each of stores) await each.close();
+    expect(() => stores[0]?.requests?.insert("other", expiresAtMs)).toThrow("it is closed");
+  });
+});
 
 describe("a SQLite file that cannot be used", () => {
   test("makes the store unavailable until it can, and loses nothing", async () => {

@@ -59,7 +59,7 @@ export async function openApprovalStage({ hasAuth, rule = {}, options }: Approva
   const store = createMemoryApprovalStore();
   const approvals = new ApprovalManager({ store });
   const manager = new HookManager();
-  const hook = createHumanApprovalHook(humanApprovalSchema.parse({ rules: [rule] }), approvals);
+  const hook = createHumanApprovalHook(humanApprovalSchema.parse({ rules: [rule] }), { approvals });
   await manager.mount(hook, { name: "human_approval" });
   const links = await createApprovalLinks({ secret: "s".repeat(32), issuer: "stage", used: store });
   const gateway = createGateway({

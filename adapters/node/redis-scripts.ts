@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { APPROVAL_STATUSES } from "../../src/approvals/index.ts";
+
+/** A script that the server runs in one atomic step. */
+export interface RedisScript {
+  readonly text: string;
+  /** What the server knows it by, once it has seen it. */
+  readonly sha1: string;
+}
+
+/**
+ * The keys that every script on approvals is given, in this order and each with what it begins with. Scripts touch no
+ * others, and all are in one slot of a cluster.
+ */
+export const APPROVAL_KEYS: readonly string[] = [
+  // id -> "version status"; id -> the approval as JSON; call -> the id of what is open for it
+  "head",
+  "body",
+  "open",
+  // ids by when they expire, by when they were settled, and by themselves
+  "due",
+  "settled",
+  "all",
+  // the number of the last change
+  "seq",
+  ...APPROVAL_STATUSES.map((status) => `status:${status}`),
+];
+
+const NAMES = "local HEAD, BODY, OPEN, DUE, SETTLED, ALL, SEQ = unpack(KEYS, 1, 7)";
+const BY = `local BY = {${APPROVAL_STATUSES.map((status, index) => `${status} = KEYS[${8 + index}]`).join(", ")}}`;
+
+/** A change: after it, where others listen, "seq id version status" is published. */
+const KEEP = `
+local id, version, status, call, isOpen, expires, changed, body, channel = unpack(ARGV)
+local function keep(old)
+  if old ~= status then
+    if old then redis.call('ZREM', BY[old], id) end
+    redis.call('ZADD', BY[status], 0, id)
+  end
+  redis.call('HSET', HEAD, id, version .. ' ' .. status)
+  redis.call('HSET', BODY, id, body)
+  redis.call('ZADD', ALL, 0, id)
+  if isOpen == '1' then
+    redis.call('HSET', OPEN, call, id)
+    redis.call('ZADD', DUE, expires, id)
+    redis.call('ZREM', SETTLED, id)
+  else
+    if redis.call('HGET', OPEN, call) == id then redis.call('HDEL', OPEN, call) end
+    redis.call('ZREM', DUE, id)
+    redis.call('ZADD', SETTLED, changed, id)
+  end
+  local seq = redis.call('INCR', SEQ)
+  -- Who may not publish has changed it all the same: the others find it by polling.
+  redis.pcall('PUBLISH', channel, seq .. ' ' .. id .. ' ' .. version .. ' ' .. status)
+end`;
+
+/** Arguments: what is kept, and the channel. Answers `created`, `taken`, or the approval that is open. */
+export const CREATE: RedisScript = toScript(`${KEEP}
+if isOpen == '1' then
+  local open = redis.call('HGET', OPEN, call)
+  local there = open and redis.call('HGET', BODY, open)
+  if there then return {'open', there} end
+end
+if redis.call('HEXISTS', HEAD, id) == 1 then return {'taken'} end
+keep(nil)
+return {'created'}`);
+
+/** Arguments: what is kept, and the channel. Answers 1 when it has replaced the version before. */
+export const REPLACE: RedisScript = toScript(`${KEEP}
+local head = redis.call('HGET', HEAD, id)
+if not head then return 0 end
+local before, old = string.match(head, '^(%d+) (%a+)$')
+if tonumber(before) ~= tonumber(version) - 1 then return 0 end
+keep(old)
+return 1`);
+
+/** Arguments: a call. Answers the approval that is open for it. */
+export const FIND_OPEN: RedisScript = toScript(`
+local id = redis.call('HGET', OPEN, ARGV[1])
+return id and redis.call('HGET', BODY, id)`);
+
+const WITH_BODIES = `
+if #ids == 0 then return {{}, {}} end
+return {ids, redis.call('HMGET', BODY, unpack(ids))}`;
+
+/** Arguments: a status or nothing, where the page begins, the most there may be. Answers ids, and approvals. */
+export const LIST: RedisScript = toScript(`
+local ids = redis.call('ZREVRANGEBYLEX', BY[ARGV[1]] or ALL, ARGV[2], '-', 'LIMIT', 0, ARGV[3])
+${WITH_BODIES}`);
+
+/** Arguments: a time, the most there may be. Answers ids, and approvals. */
+export const LIST_DUE: RedisScript = toScript(`
+local ids = redis.call('ZRANGEBYSCORE', DUE, '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
+${WITH_BODIES}`);
+
+/** Arguments: a time, the most there may be. Answers how many are deleted. */
+export const PRUNE: RedisScript = toScript(`
+local ids = redis.call('ZRANGEBYSCORE', SETTLED, '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
+for _, id in ipairs(ids) do
+  local head = redis.call('HGET', HEAD, id)
+  local status = head and string.match(head, '%a+$')
+  if status then redis.call('ZREM', BY[status], id) end
+  redis.call('ZREM', SETTLED, id)
+  redis.call('ZREM', ALL, id)
+  redis.call('HDEL', HEAD, id)
+  redis.call('HDEL', BODY, id)
+end
+return #ids`);
+
+/**
+ * Key: what is to be single-use. Arguments: when it expires, the time now, how long it is kept. Answers 1 when it is new.
+ * The server's own clock only forgets it; whether it has expired is for the clock of whoever asks.
+ */
+export const INSERT: RedisScript = toScript(
+  `
+local expires = redis.call('GET', KEYS[1])
+if expires and tonumber(expires) > tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+return 1`,
+  "",
+);
+
+function toScript(body: string, names = `${NAMES}\n${BY}\n`): RedisScript {
+  const text = `${names}${body}`;
+  return { text, sha1: createHash("sha1").update(text).digest("hex") };
+}
