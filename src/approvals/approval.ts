@@ -42,6 +42,8 @@ export interface ApprovalVote {
   readonly time: string;
   /** The way it came, such as `token`, `link` or `jws`. */
   readonly how: string;
+  /** The name of the token that said so, where it spoke for the person. */
+  readonly via?: string;
   readonly decision: "approve" | "deny";
   readonly comment?: string;
   /** @default "once" */
@@ -99,6 +101,7 @@ const voteSchema: z.ZodType<ApprovalVote> = z.object({
   by: nameSchema.min(1),
   time: timeSchema,
   how: z.string().min(1).max(40),
+  via: nameSchema.min(1).exactOptional(),
   decision: z.enum(["approve", "deny"]),
   comment: z.string().max(2000).exactOptional(),
   scope: scopeSchema.exactOptional(),

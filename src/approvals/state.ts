@@ -15,6 +15,8 @@ export interface DecisionInput {
   /** Who decides; two decisions by one name are one person's. */
   readonly by: string;
   readonly how: string;
+  /** The name of the token that speaks for the person, where that is not the person's own. */
+  readonly via?: string | undefined;
   readonly decision: "approve" | "deny";
   readonly comment?: string | undefined;
   /** @default "once" */
@@ -30,7 +32,7 @@ export interface DecisionInput {
  *   decide, or is bound to another call
  */
 export function decideApproval(approval: Approval, input: DecisionInput): Approval {
-  const { by, how, decision, comment, scope, call, nowMs } = input;
+  const { by, how, via, decision, comment, scope, call, nowMs } = input;
   assertApprover(approval, by);
   if (call !== undefined && call !== approval.call) throw otherCall(approval);
   assertStatus(approval, "pending", nowMs);
@@ -41,6 +43,7 @@ export function decideApproval(approval: Approval, input: DecisionInput): Approv
     by,
     time: toTime(nowMs),
     how,
+    ...(via !== undefined && { via }),
     decision,
     ...(comment !== undefined && comment !== "" && { comment }),
     ...(decision === "approve" && scope !== undefined && scope !== "once" && { scope }),

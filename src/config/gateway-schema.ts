@@ -9,6 +9,8 @@ export interface TokenConfig {
   /** Hex digits. */
   readonly sha256: string;
   readonly scopes: readonly Scope[];
+  /** Whom it may name as the one who decides an approval. */
+  readonly speaks_for?: readonly string[] | "anyone";
 }
 
 /** The algorithms a host's JWT may be signed with. */
@@ -85,6 +87,12 @@ const tokenSchema = z.strictObject({
     .regex(/^[\da-f]{64}$/i, "expected the SHA-256 of the token as 64 hex digits")
     .describe("The SHA-256 of the token, in hex. The token itself is nowhere in this file."),
   scopes: scopesSchema.default(["call", "observe"]).describe("What it may be used for."),
+  speaks_for: z
+    .union([z.array(z.string().min(1).max(300)).min(1).max(1000), z.literal("anyone")])
+    .exactOptional()
+    .describe(
+      'The people it may name as the ones who decide an approval, or "anyone": for a bot that knows who talks to it. It needs scope approve. Default: it decides as itself.',
+    ),
 });
 
 const jwtSchema = z.strictObject({

@@ -12,6 +12,10 @@ const SCOPES: readonly string[] = ["call", "observe", "admin", "approve", "regis
 export interface Principal {
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
+  /**
+   * Whom it may name as the one who decides an approval; `"anyone"` for everybody. @default itself alone
+   */
+  readonly speaksFor?: readonly string[] | "anyone" | undefined;
   /** Where the request itself was signed. */
   readonly proof?: RequestProof | undefined;
 }
@@ -64,6 +68,8 @@ export interface GatewayToken {
   /** SHA-256 of the token, as 64 hex digits. */
   readonly sha256: string;
   readonly scopes: readonly Scope[];
+  /** Whom it may name as the one who decides an approval, or `"anyone"`. @default itself alone */
+  readonly speaksFor?: readonly string[] | "anyone" | undefined;
 }
 
 /** Who asks where nobody needs to say so: the server is bound to loopback and every scope is theirs. */
@@ -103,7 +109,7 @@ export function createTokenAuthenticator(tokens: readonly GatewayToken[], digest
 
 function parseTokens(tokens: readonly GatewayToken[]): readonly KnownToken[] {
   const seen = new Set<string>();
-  return tokens.map(({ name, sha256, scopes }, index) => {
+  return tokens.map(({ name, sha256, scopes, speaksFor }, index) => {
     const at = `auth.tokens[${index}]`;
     if (name === "") throw new TypeError(`${at}.name: must not be empty`);
     if (!/^[\da-f]{64}$/i.test(sha256)) throw new TypeError(`${at}.sha256: expected 64 hex digits`);
@@ -115,7 +121,8 @@ function parseTokens(tokens: readonly GatewayToken[]): readonly KnownToken[] {
     if (scopes.length === 0 || unknown !== undefined) {
       throw new TypeError(`${at}.scopes: expected at least one of ${SCOPES.join(", ")}, got ${String(unknown)}`);
     }
-    return { principal: { name, scopes: new Set(scopes) }, hash: fromHex(sha256) };
+    const may = { scopes: new Set(scopes), ...(speaksFor !== undefined && { speaksFor }) };
+    return { principal: { name, ...may }, hash: fromHex(sha256) };
   });
 }
 

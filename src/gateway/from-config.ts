@@ -74,7 +74,7 @@ export async function createGatewayAuth(
   const maxBodyBytes = limits.max_body_bytes ?? DEFAULT_BODY_BYTES;
   const hosts = await Promise.all(signatures.map((host) => toHost(host, own, { ...options, replay, maxBodyBytes })));
   return {
-    tokens,
+    tokens: tokens.map(({ speaks_for: speaksFor, ...token }) => ({ ...token, speaksFor })),
     digest,
     authenticators: [
       ...(jwt.length === 0

@@ -3,6 +3,7 @@ import type { ApprovalManager } from "../approvals/index.ts";
 import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
+import { addApprovalRoutes, addNoApprovals } from "./approvals.ts";
 import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
 import { createTokenAuthenticator, isRefusal, mayAny, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
@@ -19,6 +20,7 @@ import { addRecordRoutes, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
+import { type Admitted, admitWriter, type Writing } from "./writers.ts";
 import { JWKS_PATH, RELOAD_PATH, toRoutes } from "./routes.ts";
 import { RPC_SCOPES, RpcServer } from "./rpc.ts";
 import { isRpc, toResponse } from "./rpc-http.ts";
@@ -74,6 +76,7 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
   if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
   if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
+  server.addApprovals(app, options);
   server.addPages(app, options);
   app.notFound(({ req }) => server.notFound(req.raw, req.path));
   app.onError((error) => server.failed(error));
@@ -112,6 +115,7 @@ class GatewayServer {
   readonly #reload: ReloadPort | undefined;
   readonly #recording: RecordPages["recording"];
   readonly #readers: Readers;
+  readonly #stopped = new AbortController();
   readonly #sessions: PageSessions;
   readonly #log: Log;
   #isDraining = false;
@@ -164,7 +168,7 @@ class GatewayServer {
       sessions: this.#sessions,
       maxBodyBytes: this.#maxBodyBytes,
     });
-    this.#routes = toRoutes({ ...pages, jwks, reload, approvals });
+    this.#routes = toRoutes({ ...pages, approvals, jwks, reload });
     this.#log = log;
   }
 
@@ -240,23 +244,18 @@ class GatewayServer {
   }
 
   /** Adds the pages that people look at. */
-  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, links, now }: GatewayOptions): void {
+  addPages(app: Hono<{ Bindings: PeerInfo }>, options: GatewayOptions): void {
     addPages(app, {
+      ...options,
       hasAuth: this.hasAuth,
       sessions: this.#sessions,
       readers: this.#readers,
-      approvals: this.#approvals,
-      links,
-      notifications: this.#notifications,
       refuse: (request, info) => this.#guard.check(request, info),
       readiness: () => this.#readiness(true),
       hooks: () => this.#hooks(),
       yamlHooks: () => this.#lifecycle?.hooks(),
-      recording,
-      records,
-      absent,
       log: this.#log,
-      now: now ?? (() => performance.now()),
+      now: options.now ?? (() => performance.now()),
     });
   }
 
@@ -282,18 +281,29 @@ class GatewayServer {
     return this.#inFlight.idle(timeoutMs);
   }
 
+  /** Adds the paths at which people are asked and decide. */
+  addApprovals(app: Hono<{ Bindings: PeerInfo }>, { approvals, streamsEnd }: GatewayOptions): void {
+    const refuse = (request: Request, info: PeerInfo, scopes: readonly Scope[]): Promise<Refusal | undefined> =>
+      this.refuseReader(request, info, scopes);
+    if (approvals === undefined) return addNoApprovals(app, refuse);
+    const change = (
+      writing: Writing,
+      answer: (admitted: Admitted) => Response | Promise<Response>,
+    ): Promise<Response> => this.#change(writing, answer);
+    const ends = [this.#stopped.signal, ...(streamsEnd === undefined ? [] : [streamsEnd])];
+    return addApprovalRoutes(app, { approvals, refuse, change, ends, log: this.#log });
+  }
+
   /** Answers who may register hooks, with the body where there is one. */
-  async registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
+  registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
+    const writing = { request, info, scopes: REGISTER_SCOPES, maxBodyBytes: MAX_DEFINITION_BYTES };
+    return this.#change(writing, ({ body }) => answer(body));
+  }
+
+  async #change(writing: Writing, answer: (admitted: Admitted) => Response | Promise<Response>): Promise<Response> {
     if (this.#isDraining) return answerRefusal(overloaded("the gateway is shutting down"));
-    const body = new RequestBody(request, info, MAX_DEFINITION_BYTES);
-    const isPost = request.method === "POST";
-    const refusal = this.#guard.check(request, info) ?? (isPost ? refuseMediaType(request.headers) : undefined);
-    if (refusal !== undefined) return this.#refuse(refusal);
-    const principal = await this.#callers.identify(request, body);
-    if (isRefusal(principal)) return this.#refuse(principal);
-    if (!mayAny(principal, REGISTER_SCOPES)) return this.#refuse(forbidden(REGISTER_SCOPES));
-    const bytes = isPost ? await body.bytes() : EMPTY;
-    return bytes instanceof Uint8Array ? answer(bytes) : this.#refuse(bytes);
+    const admitted = await admitWriter(writing, { guard: this.#guard, callers: this.#callers });
+    return "code" in admitted ? this.#refuse(admitted) : answer(admitted);
   }
 
   notFound(request: Request, path: string): Response {
@@ -325,6 +335,7 @@ class GatewayServer {
     this.#isDraining = true;
     // Those who watch would otherwise keep the server from ending.
     this.#recording?.hub?.close();
+    this.#stopped.abort();
     // Nor need those who wait for people: they are told to come again.
     this.#approvals?.release();
     const startedAtMs = performance.now();
@@ -345,5 +356,3 @@ class GatewayServer {
     return answerRefusal(refusal);
   }
 }
-
-const EMPTY = new Uint8Array();

@@ -34,7 +34,10 @@ export interface GatewayOptions extends RecordPages {
    * none: there are no such paths
    */
   readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Asks people, for `/readyz` and the pages at `/approvals`. Closing it is the caller's affair. @default none */
+  /**
+   * Asks people; for `/v1/approvals`, `/v1/grants`, `/readyz` and the pages at `/approvals`. Closing it is the caller's
+   * affair. @default none
+   */
   readonly approvals?: ApprovalManager | undefined;
   /** Signs the links with which people decide approvals without signing in. @default no link is good */
   readonly links?: ApprovalLinks | undefined;

@@ -10,6 +10,7 @@ import {
 import { answerJson, answerRefusal, answerText, type Refusal } from "./answer.ts";
 import type { PeerInfo } from "./origin.ts";
 import { streamEvents } from "./events.ts";
+import { limitSchema, parseQuery } from "./query.ts";
 import { overloaded } from "./refusals.ts";
 
 /** Counts of what the gateway does, as Prometheus reads them. */
@@ -49,12 +50,7 @@ const filterSchema = z.object({
 });
 
 const listSchema = filterSchema.extend({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/)
-    .transform(Number)
-    .pipe(z.number().min(1).max(MAX_PAGE_RECORDS))
-    .default(DEFAULT_PAGE),
+  limit: limitSchema(MAX_PAGE_RECORDS, DEFAULT_PAGE),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/)
@@ -142,12 +138,4 @@ function watchRecords(
   const filter: RecordFilter = query;
   const signal = streamsEnd === undefined ? request.signal : AbortSignal.any([request.signal, streamsEnd]);
   return streamEvents(hub, { filter, signal });
-}
-
-function parseQuery<T extends object>(request: Request, schema: z.ZodType<T>): T | Refusal {
-  const given = Object.fromEntries(new URL(request.url).searchParams);
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return { code: "ERR_INVALID_PARAMS", message: problems.join("; ") };
 }

@@ -1,3 +1,4 @@
+import { APPROVAL_PATHS } from "./approvals.ts";
 import type { GatewayOptions } from "./options.ts";
 import { APPROVALS_PATH, PAGE_ROUTES } from "./page/index.ts";
 import { recordPaths } from "./records.ts";
@@ -17,11 +18,11 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 ];
 
 /** The paths there are, and the methods each allows. */
-export function toRoutes({ jwks, reload, approvals, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
+export function toRoutes({ jwks, approvals, reload, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
   const paths = [
     ...recordPaths(pages),
+    ...(approvals === undefined ? [] : [...APPROVAL_PATHS, APPROVALS_PATH]),
     ...(jwks === undefined ? [] : [JWKS_PATH]),
-    ...(approvals === undefined ? [] : [APPROVALS_PATH]),
   ];
   return new Map([
     ...ROUTES,

@@ -2,7 +2,7 @@ import type { NotificationStatus } from "../../src/approvals/index.ts";
 import { type Case, equal, ok } from "./case.ts";
 import { headOf, openApprovalPages, yesTo } from "./approval-page-stage.ts";
 import { casesOf } from "./fixture.ts";
-import { gatewayOf } from "./gateway-fixture.ts";
+import { gatewayOf, tokenOf } from "./gateway-fixture.ts";
 import { pageOf } from "./page-fixture.ts";
 
 /** Section "The page" of docs/approvals.md. */
@@ -118,6 +118,16 @@ export const approvalPageCases: readonly Case[] = casesOf(
       equal((await stage.send(path, yesTo(approval), { cookie: await stage.enter("eye") })).status, 403);
       equal((await stage.send(path, yesTo(approval))).status, 401);
       equal((await stage.send(path, yesTo(approval), { cookie: `hookgate_session=${"0".repeat(64)}` })).status, 401);
+      equal((await stage.now(approval)).status, "pending");
+    },
+    "a-token-that-speaks-for-others-is-nobody-who-decides-here": async () => {
+      const relay = { ...(await tokenOf("relay", "approve")).known, speaksFor: "anyone" } as const;
+      const stage = await openApprovalPages({ auth: { tokens: [relay] } });
+      const approval = await stage.ask();
+      const cookie = await stage.enter("relay");
+      const { text, tags } = await stage.look(`/approvals/${approval.id}`, cookie);
+      ok(text.includes("This token speaks for other people") && !tags.has("textarea"), text);
+      equal((await stage.send(`/approvals/${approval.id}`, yesTo(approval), { cookie })).status, 403);
       equal((await stage.now(approval)).status, "pending");
     },
     "a-form-of-another-site-decides-nothing": async () => {

@@ -12,6 +12,8 @@ import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
+import { clientApprovalCases } from "./client-approvals.cases.ts";
+import { clientWaitCases, clientWatchCases } from "./client-approval-wait.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { compositeCases } from "./composite.cases.ts";
 import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
@@ -35,6 +37,8 @@ import { httpReplyCases } from "./http-reply.cases.ts";
 import { httpRetryCases } from "./http-retry.cases.ts";
 import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
+import { approvalStreamCases, approvalWaitCases } from "./gateway-approval-wait.cases.ts";
+import { approvalRouteCases } from "./gateway-approvals.cases.ts";
 import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
@@ -69,6 +73,7 @@ import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cas
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
+import { turnSuspendCases } from "./turn-suspend.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 import { visibleTextCases } from "./visible-text.cases.ts";
@@ -95,6 +100,9 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalRouteCases,
+  ...approvalWaitCases,
+  ...approvalStreamCases,
   ...approvalTokenCases,
   ...payloadCases,
   ...wrapperCases,
@@ -116,6 +124,7 @@ export const cases: readonly Case[] = [
   ...cacheCases,
   ...concurrencyCases,
   ...turnLifecycleCases,
+  ...turnSuspendCases,
   ...turnEndCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
@@ -166,4 +175,7 @@ export const cases: readonly Case[] = [
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
+  ...clientApprovalCases,
+  ...clientWaitCases,
+  ...clientWatchCases,
 ];

@@ -122,14 +122,14 @@ const WAYS: ReadonlyMap<string, string> = new Map([
   ["jws", "by a signed answer"],
 ]);
 
-function renderVote({ by, time, how, decision, comment, scope }: ApprovalVote): Markup {
+function renderVote({ by, time, how, via, decision, comment, scope }: ApprovalVote): Markup {
   const isYes = decision === "approve";
   return html`<li>
     <div class="head">
       <h3>${shown(by)}</h3>
       ${isYes ? toState("approved", "good") : toState("denied", "bad")}
       ${isYes && html`<span class="tag">${SCOPE_TEXTS[scope ?? "once"]}</span>`}
-      <span class="quiet">${WAYS.get(how) ?? shown(how)}</span>
+      <span class="quiet">${WAYS.get(how) ?? shown(how)}${via !== undefined && html`, by way of ${shown(via)}`}</span>
       <span class="time">${toTime(time)} UTC</span>
     </div>
     ${comment !== undefined && html`<p class="comment">${shown(comment, { keepsLines: true })}</p>`}

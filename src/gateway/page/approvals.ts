@@ -80,7 +80,7 @@ export class ApprovalPages {
           <h1>Approvals</h1>
           <span class="quiet"
             >as of <span id="as-of" data-part>${toTime(new Date(list.nowMs).toISOString())}</span> UTC</span
-          >
+          >${LIVE}
         </header>
         ${this.#renderAnonymous()} ${await this.#renderDone(done)} ${renderPending(list)} ${renderSettled(list)}
         ${renderNotifications(notifications?.())}`;
@@ -106,6 +106,8 @@ export class ApprovalPages {
     request: Request,
     { info, ...who }: KnownVisitor & { readonly info: PeerInfo },
   ): Promise<Response> {
+    const nobody = whyNobody(who.principal);
+    if (nobody !== undefined) return answerNotice(403, nobody, { visitor: who.visitor, back: BACK });
     const form = await readForm(request, { info, maxBytes: MAX_APPROVAL_FORM_BYTES });
     const input = form === undefined ? "This is not the form of this page." : parseApprovalForm(form);
     try {
@@ -130,6 +132,7 @@ export class ApprovalPages {
       nowMs: this.#parts.approvals.now(),
       form: { action: toApprovalPath(approval.id), decider: toDecider(principal), problem },
       note: this.#renderAnonymous(),
+      beside: LIVE,
     });
     const title = `${approval.status === "pending" ? "Approve" : "Approval of"} ${approval.tool.slice(0, 60)}`;
     const status = problem === undefined ? 200 : 400;
@@ -168,9 +171,23 @@ export class ApprovalPages {
   }
 }
 
+/** The events that a change of an approval comes with. */
+const LIVE = html` <button
+  type="button"
+  data-live="/v1/approvals/events"
+  data-events="approval missed"
+  data-delay="150"
+  hidden
+>
+  Live
+</button>`;
+
 function toDecider(principal: Principal): Decider {
-  const refused = mayAny(principal, ["approve"])
-    ? undefined
-    : "You may look, and not decide: that needs a token with scope approve.";
-  return { name: principal.name, refused };
+  return { name: principal.name, refused: whyNobody(principal) };
+}
+
+function whyNobody(principal: Principal): string | undefined {
+  if (!mayAny(principal, ["approve"])) return "You may look, and not decide: that needs a token with scope approve.";
+  if (principal.speaksFor === undefined) return undefined;
+  return "This token speaks for other people and is none itself: decide with a token of your own.";
 }

@@ -104,6 +104,35 @@ describe("by keyboard alone", { timeout: 60 * SECONDS }, () => {
   });
 });
 
+describe("while one looks", { timeout: 60 * SECONDS }, () => {
+  test("what is new comes last, what is decided can be pressed no more, and what one writes stays", async () => {
+    const { page, sins } = await open();
+    const [first, second] = [await stage.begin("first"), await stage.begin("second")];
+    const watching = page.waitForResponse(`${stage.url}/v1/approvals/events`);
+    await signIn(page, "ann");
+    await watching;
+    await page.getByRole("button", { name: "Live" }).waitFor();
+    await page.locator(`#approval-${second.approval.id}`).getByLabel("Comment").fill("half a sent");
+    const third = await stage.begin("third");
+    await page.getByRole("button", { name: "Approve third" }).waitFor();
+    const ids = [first, second, third].map(({ approval }) => `approval-${approval.id}`);
+    expect(await evaluate(page, `[...document.querySelectorAll("#pending > li")].map((item) => item.id)`)).toEqual(ids);
+    await stage.approvals.decide(first.approval.id, { by: "cem", how: "link", decision: "deny" });
+    await page.getByText("not pending any more").waitFor();
+    const gone = page.locator(`#approval-${first.approval.id}`);
+    expect(await gone.getByRole("button", { name: "Approve first" }).isDisabled()).toBe(true);
+    expect(await evaluate(page, `[...document.querySelectorAll("#pending > li")].map((item) => item.id)`)).toEqual(ids);
+    expect(await page.locator("#settled tbody tr").first().innerText()).toMatch(/first\s+denied\s+cem/);
+    expect(await page.locator("#pending-count").innerText()).toBe("2");
+    expect(await page.title()).toBe("(2) Approvals \u00b7 hookgate");
+    const written = page.locator(`#approval-${second.approval.id}`).getByLabel("Comment");
+    expect(await written.inputValue()).toBe("half a sent");
+    expect(sins).toEqual([]);
+    for (const { approval } of [second, third]) await stage.approvals.cancel(approval.id);
+    await Promise.all([first, second, third].map(({ asked }) => asked));
+  });
+});
+
 describe("whatever an agent asks", { timeout: 120 * SECONDS }, () => {
   test("runs no script, asks for nothing from elsewhere and hides nothing", async () => {
     const own = await openApprovalStage({ hasAuth: false, rule: { wait_ms: 0 } });
