@@ -23,7 +23,10 @@ export default defineConfig({
             miniflare: {
               compatibilityDate: "2026-11-01",
               cf: false,
-              durableObjects: { REPLAY: { className: "TestShard", useSQLite: true } },
+              durableObjects: {
+                REPLAY: { className: "TestShard", useSQLite: true },
+                APPROVALS: { className: "TestApprovals", useSQLite: true },
+              },
             },
           }),
         ],

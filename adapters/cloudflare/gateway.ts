@@ -1,8 +1,10 @@
 import { hash } from "node:crypto";
+import type { ApprovalStore } from "../../src/approvals/index.ts";
 import type { HookConnection, HookPorts } from "../../src/config/index.ts";
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createObjectLog } from "../../src/log.ts";
 import { createFetchExchange, type ExchangeFetch, isFetchBinding } from "../../src/transport/fetch-exchange.ts";
+import { type ApprovalsObject, createDurableApprovalStore } from "./approvals.ts";
 import type { EndpointWorker } from "./endpoint.ts";
 import { createReplayStore, type ReplayShard } from "./replay.ts";
 import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
@@ -43,6 +45,10 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Endpoin
       ports: createHookPorts(env),
       fetch: limitConnections((url, init) => fetch(url, init)),
       records: { hash: (text) => hash("sha256", text, "hex"), writeLine: (line) => console.log(line) },
+      approvals: {
+        stores: ["durable_object"],
+        open: (address, { keepMs }) => openApprovals(env[address.target], keepMs),
+      },
       replay: env.REPLAY && createReplayStore(env.REPLAY),
       // Workers Logs index the members of an object.
       log: createObjectLog((level, line) => console[level](line)),
@@ -58,6 +64,15 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Endpoin
       return answering;
     },
   };
+}
+
+function openApprovals(namespace: unknown, keepMs: number): ApprovalStore | undefined {
+  return isApprovalsNamespace(namespace) ? createDurableApprovalStore({ namespace, keepMs }) : undefined;
+}
+
+/** Of which class its objects are cannot be seen from here: the first call to one of another fails. */
+function isApprovalsNamespace(value: unknown): value is DurableObjectNamespace<ApprovalsObject> {
+  return typeof value === "object" && value !== null && "getByName" in value && typeof value.getByName === "function";
 }
 
 function createHookPorts(env: GatewayEnv): HookPorts {

@@ -6,6 +6,7 @@
 import { createGatewayWorker, type GatewayEnv } from "./gateway.ts";
 import type { EndpointWorker } from "./endpoint.ts";
 
+export { ApprovalsObject } from "./approvals.ts";
 export { ReplayShard } from "./replay.ts";
 
 const worker: EndpointWorker<GatewayEnv> = createGatewayWorker();

@@ -1,8 +1,12 @@
 // oxlint-disable-next-line import/no-unassigned-import -- loaded first, it makes Node's own fetch keep its own dispatcher; undici would otherwise replace it
 import "node:http";
 import { Agent } from "undici";
-import { createGatewayClient, type GatewayClientOptions, type GatewayFetch } from "../../src/client/index.ts";
-import type { HookHost } from "../../src/picoclaw/index.ts";
+import {
+  createGatewayClient,
+  type GatewayClient,
+  type GatewayClientOptions,
+  type GatewayFetch,
+} from "../../src/client/index.ts";
 
 /** Options of {@link createNodeGatewayClient}. */
 export interface NodeGatewayClientOptions extends Omit<GatewayClientOptions, "fetch"> {
@@ -35,7 +39,14 @@ export function createNodeFetch({ connections = 64 }: { readonly connections?: n
     async fetch(url, { method, headers, body, signal }) {
       const { origin, pathname, search } = new URL(url);
       const path = pathname + search;
-      const response = await agent.request({ origin, path, method, headers: { ...headers }, body, signal });
+      const response = await agent.request({
+        origin,
+        path,
+        method,
+        headers: { ...headers },
+        body: body ?? null,
+        signal,
+      });
       const received = response.headers;
       const get = (name: string): string | null => {
         const value = received[name];
@@ -52,10 +63,11 @@ export function createNodeFetch({ connections = 64 }: { readonly connections?: n
  * @throws {TypeError} when the URL or the token is not valid
  * @throws {RangeError} when a number is out of range
  */
-export function createNodeGatewayClient({ connections, ...options }: NodeGatewayClientOptions): HookHost {
+export function createNodeGatewayClient({ connections, ...options }: NodeGatewayClientOptions): GatewayClient {
   const connected = createNodeFetch({ connections });
   const client = createGatewayClient({ ...options, fetch: connected.fetch });
   return {
+    approvals: client.approvals,
     beforeLlm: (request, call) => client.beforeLlm(request, call),
     afterLlm: (response, call) => client.afterLlm(response, call),
     beforeTool: (toolCall, call) => client.beforeTool(toolCall, call),

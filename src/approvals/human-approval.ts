@@ -1,4 +1,5 @@
 import { HookCallError, HookgateError, isHookgateError } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import type {
   ApprovalNotice,
   ApprovalReply,
@@ -10,9 +11,10 @@ import type {
 import { createMatcher, type Matcher } from "../picoclaw/match.ts";
 import type { ApprovalSigner } from "../signing/approval-token.ts";
 import type { Approval } from "./approval.ts";
-import { toArgumentsHash } from "./call-hash.ts";
+import { toArgumentsHash, toCallHash } from "./call-hash.ts";
 import { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
 import type { ApprovalManager } from "./manager.ts";
+import { ApprovalError } from "./refusal.ts";
 
 /** The name of the built-in hook. */
 export const HUMAN_APPROVAL = "human_approval";
@@ -25,6 +27,8 @@ const MARGIN_MS = 1000;
 
 /** Calls of the same agent for the same thing may use up each other's approvals; after so many the rest come again. */
 const MAX_ROUNDS = 8;
+
+const MAX_ID_CHARS = 64;
 
 /** What {@link createHumanApprovalHook} works with. */
 export interface HumanApprovalParts {
@@ -104,6 +108,10 @@ async function askUntilUsed(
   request: ToolApproval,
   { rule, approvals, signer, context }: Asking,
 ): Promise<ApprovalReply> {
+  const earlier = await findEarlier(request, { rule, approvals });
+  if (earlier !== undefined) {
+    return { approved: false, reason: toReason(earlier), approval: await toSigned(earlier, request, signer) };
+  }
   const { remainingMs, signal } = context;
   const waitMs = Math.min(rule.wait_ms ?? Infinity, remainingMs - Math.min(MARGIN_MS, remainingMs / 10));
   const untilMs = remainingMs - waitMs;
@@ -118,6 +126,27 @@ async function askUntilUsed(
     if (used !== undefined) return { approved: true, approval: await toSigned(used, request, signer) };
   }
   throw new HookgateError("ERR_CONFLICT", "the approval was used by other calls of the same tool each time");
+}
+
+/**
+ * The approval that the call has waited for, where it has come to a no: who asks again by its id is told so, and people
+ * are not asked anew. One that is for another call says nothing.
+ */
+async function findEarlier(
+  request: ToolApproval,
+  { rule, approvals }: Pick<Asking, "rule" | "approvals">,
+): Promise<Approval | undefined> {
+  const given = request["approval"];
+  const id = isObject(given) ? given["id"] : undefined;
+  if (typeof id !== "string" || id === "" || id.length > MAX_ID_CHARS) return undefined;
+  try {
+    const approval = await approvals.get(id);
+    const isNo = approval.status === "denied" || approval.status === "expired" || approval.status === "cancelled";
+    return isNo && approval.call === (await toCallHash(toQuestion(request, rule))) ? approval : undefined;
+  } catch (error) {
+    if (error instanceof ApprovalError) return undefined;
+    throw error;
+  }
 }
 
 function toQuestion(request: ToolApproval, rule: HumanApprovalRule): Parameters<ApprovalManager["ask"]>[0] {

@@ -1,4 +1,13 @@
 export {
+  ApprovalActor,
+  type ApprovalActorOptions,
+  type ApprovalPeer,
+  type ApprovalRow,
+  type ChangedRow,
+  type RowCreation,
+  type RowQuery,
+} from "./actor.ts";
+export {
   type Approval,
   APPROVAL_SCOPES,
   APPROVAL_STATUSES,
@@ -37,6 +46,7 @@ export { createMemoryApprovalStore, type MemoryApprovalStoreOptions } from "./me
 export { type ApprovalQuestion, MAX_ARGUMENTS_CHARS } from "./question.ts";
 export { requireSignedApproval, type SignedApprovalOptions } from "./signed-port.ts";
 export { ApprovalError, type ApprovalRefusal } from "./refusal.ts";
+export { createRemoteApprovalStore, type RemoteApprovalStoreOptions } from "./remote-store.ts";
 export {
   cancelApproval,
   type CancelInput,

@@ -1,5 +1,5 @@
 import { type GatewayResponse, readText } from "../client/fetch.ts";
-import { parseGatewayUrl } from "../client/url.ts";
+import { parseGatewayUrl, toApiBase } from "../client/url.ts";
 import { HookgateError } from "../errors.ts";
 import { type Args, type OptionSpecs, UsageError } from "./args.ts";
 import type { CliHost } from "./host.ts";
@@ -99,7 +99,7 @@ export function refusalOf({ status, body }: ApiAnswer): string {
 function readBase(args: Args): string {
   try {
     const url = parseGatewayUrl(args.get("url") ?? DEFAULT_GATEWAY_URL, { allowInsecure: args.has("allow-insecure") });
-    return url.replace(/\/(?:rpc)?\/?(?:\?.*)?$/, "");
+    return toApiBase(url);
   } catch (error) {
     throw new UsageError(`--${error instanceof Error ? error.message : String(error)}`);
   }

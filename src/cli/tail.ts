@@ -1,8 +1,8 @@
+import { readEvents, type StreamedEvent } from "../client/event-stream.ts";
 import { HookgateError, isHookgateError } from "../errors.ts";
 import { backoffMs } from "../transport/backoff.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, EXIT } from "./command.ts";
-import { readEvents, type StreamedEvent } from "./event-stream.ts";
 import { createGatewayApi, GATEWAY_OPTIONS, type GatewayApi } from "./gateway-api.ts";
 import type { CliHost } from "./host.ts";
 import { formatRecord, readRecord } from "./decision-record.ts";

@@ -33,6 +33,8 @@ import type {
   ToolOutcomeDecision,
   Trace,
 } from "../picoclaw/index.ts";
+import type { GatewayApprovals } from "./approval-options.ts";
+import { createGatewayApprovals } from "./approvals.ts";
 import { GatewayCaller } from "./call.ts";
 import {
   type FlowDecision,
@@ -47,10 +49,16 @@ import { EventSender } from "./events.ts";
 import type { GatewayFetch } from "./fetch.ts";
 import type { GatewayClientOptions } from "./options.ts";
 import { ClientSigning } from "./signing.ts";
-import { parseGatewayUrl } from "./url.ts";
+import { parseGatewayUrl, toApiBase } from "./url.ts";
 
 /** How long events that wait may take to leave when the client is closed. */
 const CLOSE_MS = 2000;
+
+/** The hooks of a gateway, and the people it asks. */
+export interface GatewayClient extends HookHost {
+  /** Human approvals. What is asked here is not signed: it needs a token with the scope of each call. */
+  readonly approvals: GatewayApprovals;
+}
 
 /**
  * Asks the hooks of a gateway over HTTP. It is the same to an agent as a local manager: the same calls give the same
@@ -60,8 +68,8 @@ const CLOSE_MS = 2000;
  * @throws {RangeError} when a number is out of range
  * @see docs/protocol.md, "The gateway's interface for hosts"
  */
-export function createGatewayClient(options: GatewayClientOptions): HookHost {
-  return new GatewayClient(options);
+export function createGatewayClient(options: GatewayClientOptions): GatewayClient {
+  return new RemoteHost(options);
 }
 
 interface Ask<T> {
@@ -83,7 +91,8 @@ interface Failure {
   readonly how: "failed" | "timed out";
 }
 
-class GatewayClient implements HookHost {
+class RemoteHost implements GatewayClient {
+  readonly approvals: GatewayApprovals;
   readonly #caller: GatewayCaller;
   readonly #events: EventSender;
   readonly #interceptorMs: number;
@@ -126,6 +135,8 @@ class GatewayClient implements HookHost {
     });
     this.#now = options.now ?? (() => performance.now());
     this.#repeats = new RepeatLog({ log, now: this.#now });
+    const reach = { base: toApiBase(url), token, fetch, maxReplyBytes, now: this.#now };
+    this.approvals = createGatewayApprovals({ ...reach, assertOpen: () => this.#assertOpen() });
   }
 
   async beforeLlm(request: HostPayload<LlmRequest>, options?: HostCallOptions): Promise<LlmRequestDecision> {
@@ -260,7 +271,7 @@ class GatewayClient implements HookHost {
   }
 
   async #ask<T>({ method, point, params, timeoutMs, options, parse, onNoVerdict, policy }: Ask<T>): Promise<T> {
-    if (this.#isClosed) throw new HookgateError("ERR_CLOSED", "the gateway client is closed");
+    this.#assertOpen();
     const startedAtMs = this.#now();
     try {
       const limitMs = Math.max(1, Math.min(timeoutMs, options?.timeoutMs ?? timeoutMs));
@@ -271,6 +282,10 @@ class GatewayClient implements HookHost {
       const failure = { point, kind, error: error.message.slice(0, 300), ms: this.#now() - startedAtMs };
       return onNoVerdict(this.#record(failure, policy === "continue"));
     }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new HookgateError("ERR_CLOSED", "the gateway client is closed");
   }
 
   #record({ point, kind, error, ms }: NoVerdictFields, isOpen: boolean): Failure {

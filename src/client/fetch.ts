@@ -2,9 +2,10 @@ import { HookCallError } from "../errors.ts";
 
 /** A request of the client to its gateway. */
 export interface GatewayRequest {
-  readonly method: "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Only with POST. */
+  readonly body?: string;
   /** Aborts when the call is cut; what is under way is then of no use to anyone. */
   readonly signal: AbortSignal;
   /** A redirect is never followed: it could carry the token elsewhere. */
@@ -47,7 +48,7 @@ export async function readText(body: GatewayResponse["body"], maxBytes: number):
 }
 
 /** The chunks of a body; one that is left before its end is cancelled, or its connection would stay taken. */
-async function* chunksOf(body: GatewayResponse["body"]): AsyncIterable<Uint8Array> {
+export async function* chunksOf(body: GatewayResponse["body"]): AsyncIterable<Uint8Array> {
   if (body === null) return;
   if (!("getReader" in body)) {
     yield* body;

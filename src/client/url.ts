@@ -25,6 +25,11 @@ export function parseGatewayUrl(text: string, { allowInsecure }: GatewayUrlOptio
   return url.href;
 }
 
+/** Where a gateway's paths begin, of the URL that {@link parseGatewayUrl} gives. */
+export function toApiBase(url: string): string {
+  return url.replace(/\/(?:rpc)?\/?(?:\?.*)?$/, "");
+}
+
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

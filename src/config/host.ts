@@ -44,7 +44,11 @@ export async function createHostFromConfig(config: ConfigFile, options: HostFrom
   });
   const { manager: hooks } = started;
   const { previousHost: previous, onDecision } = options;
-  return { ...started, host: createCompositeHost({ hooks, lifecycle: yaml.lifecycle, onDecision, previous }), yaml };
+  return {
+    ...started,
+    host: createCompositeHost({ hooks, lifecycle: yaml.lifecycle, onDecision, previous, now: options.now }),
+    yaml,
+  };
 }
 
 function report({ files }: StartedLifecycle, log: Log): void {

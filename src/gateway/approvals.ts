@@ -49,6 +49,12 @@ const CANCEL_SCOPES: readonly Scope[] = ["approve", "admin"];
 const MAX_WATCHERS = 64;
 const MAX_WAITING = 4096;
 
+/** Whoever is in between could send what is signed to the path of another approval. */
+const UNBOUND: Refusal = {
+  code: "ERR_FORBIDDEN",
+  message: "a hook-signature does not say which approval it is for: use a bearer token or a JWT here",
+};
+
 /** Adds `/v1/approvals`, what is below it, and `/v1/grants`. */
 export function addApprovalRoutes(app: Hono<{ Bindings: PeerInfo }>, routes: ApprovalRoutes): void {
   const pages = new ApprovalPages(routes);
@@ -64,7 +70,9 @@ export function addApprovalRoutes(app: Hono<{ Bindings: PeerInfo }>, routes: App
     (scopes: readonly Scope[], answer: (id: string, admitted: Admitted) => Promise<Response>) =>
     ({ req, env }: Context): Promise<Response> =>
       change({ request: req.raw, info: env, scopes, maxBodyBytes: MAX_DECISION_BYTES }, (admitted) =>
-        answering(() => answer(req.param("id") ?? "", admitted)),
+        admitted.principal.proof === undefined
+          ? answering(() => answer(req.param("id") ?? "", admitted))
+          : answerRefusal(UNBOUND),
       );
   const list = (request: Request): Promise<Response> => pages.list(request);
   app.get("/v1/approvals", reading(LIST_SCOPES, list));
@@ -222,7 +230,8 @@ async function answering(act: () => Response | Promise<Response>): Promise<Respo
     if (!(error instanceof HookgateError)) throw error;
     const { code, message } = error;
     const reason = error instanceof ApprovalError ? { reason: error.refusal } : {};
-    const later = code === "ERR_STORE_UNAVAILABLE" ? { retryAfterMs: RETRY_AFTER_MS } : {};
+    const isDown = code === "ERR_STORE_UNAVAILABLE";
+    const later = isDown ? { reason: "store_unavailable", retryAfterMs: RETRY_AFTER_MS } : {};
     return answerRefusal({ code, message, ...reason, ...later });
   }
 }

@@ -3,6 +3,7 @@ import {
   ConfigError,
   createBuiltins,
   createHostFromConfig,
+  type GatewayConfig,
   type HookPorts,
   parseConfig,
   type StartedHost,
@@ -10,9 +11,10 @@ import {
 } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
-import type { BuiltinRegistry } from "../picoclaw/index.ts";
+import type { BuiltinRegistry, HookHost } from "../picoclaw/index.ts";
 import type { IsolateRecorder } from "../records/index.ts";
 import { answerRefusal } from "./answer.ts";
+import { type EdgeApprovalPorts, openEdgeApprovals } from "./edge-approvals.ts";
 import { EDGE_RECORD_PLACES, type EdgeRecordPorts, explainAbsent, openEdgeRecording } from "./edge-records.ts";
 import { type CreateGatewayAuthOptions, createGatewayFromConfig } from "./from-config.ts";
 import type { Gateway } from "./gateway.ts";
@@ -41,6 +43,8 @@ export interface EdgeGatewayOptions {
   readonly fetch?: YamlPorts["fetch"] | undefined;
   /** Remembers which signed requests of hosts were seen, for every isolate. @default a store in memory, for each alone */
   readonly replay?: CreateGatewayAuthOptions["replay"];
+  /** What human approvals can be kept in. @default nothing: a config that asks people is refused */
+  readonly approvals?: EdgeApprovalPorts | undefined;
   /** What records can go to. @default nothing: a config with records is refused */
   readonly records?: EdgeRecordPorts | undefined;
   /** @default a log that keeps nothing */
@@ -85,21 +89,33 @@ interface Shared {
 }
 
 async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gateway> {
-  const { ports, configName: file, log = silentLog, builtins = createBuiltins() } = options;
+  const { ports, configName: file, log = silentLog } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
-  const { records } = options;
-  const recordPlaces = records === undefined ? [] : EDGE_RECORD_PLACES;
-  const config = parseConfig(toText(options), { env, builtins, file, recordPlaces, approvalStores: [] });
-  const { auth, limits } = config.gateway;
+  const config = parseConfig(toText(options), {
+    env,
+    builtins: options.builtins ?? createBuiltins(),
+    file,
+    recordPlaces: options.records === undefined ? [] : EDGE_RECORD_PLACES,
+    approvalStores: options.approvals?.stores ?? [],
+  });
+  const { auth } = config.gateway;
   if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
     throw new HookgateError("ERR_CONFIG", UNGUARDED);
   }
   const recorder = (shared.recorder ??= openRecorder(config, options));
-  const started = await createHostFromConfig(
+  const asking: { host?: HookHost } = {};
+  const { approvals, builtins } = await openEdgeApprovals(config, {
+    ports: options.approvals,
+    host: () => asking.host,
+    crypto: ports.crypto,
+    log,
+  });
+  const { host, manager, yaml } = await createHostFromConfig(
     options.hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } },
     {
       ...ports,
-      builtins,
+      builtins: options.builtins ?? builtins,
+      replay: approvals?.store,
       log,
       now,
       waitForHooks: false,
@@ -107,23 +123,25 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gatew
       onDecision: recorder?.onDecision,
     },
   );
-  assertRunnable(started);
-  const { host, manager, yaml } = started;
-  // The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever.
-  const gateway = { ...config.gateway, limits: { ...limits, max_concurrency: Number.MAX_SAFE_INTEGER } };
-  const { replay } = options;
-  const { platform } = ports;
-  return createGatewayFromConfig(gateway, {
-    ...platform,
+  assertRunnable(yaml);
+  asking.host = host;
+  return createGatewayFromConfig(withoutConcurrency(config.gateway), {
+    ...ports.platform,
     recording: recorder,
     absent: explainAbsent(recorder),
     host,
+    approvals,
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks(),
-    replay,
+    replay: options.replay ?? approvals?.store,
     log,
     now,
   });
+}
+
+/** The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever. */
+function withoutConcurrency(config: GatewayConfig): GatewayConfig {
+  return { ...config, limits: { ...config.limits, max_concurrency: Number.MAX_SAFE_INTEGER } };
 }
 
 function openRecorder({ records }: Config, options: EdgeGatewayOptions): IsolateRecorder | undefined {
@@ -147,7 +165,7 @@ function toYamlPorts({ hooksYaml, fetch = refuse }: EdgeGatewayOptions, env: Yam
 const refuse = (): Promise<never> => Promise.reject(new TypeError("this runtime cannot reach anything"));
 
 /** What is left out of a file is a guard that is not there: a program that is deployed with it is better not deployed. */
-function assertRunnable({ yaml }: StartedHost): void {
+function assertRunnable(yaml: StartedHost["yaml"]): void {
   const problems = (yaml?.files ?? []).flatMap((file) => file.problems).filter(({ severity }) => severity === "error");
   if (problems.length > 0) throw new ConfigError(problems, "hooks.yaml");
 }

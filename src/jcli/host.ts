@@ -6,6 +6,11 @@ import type { HookResult } from "./result.ts";
 export interface LifecycleRunOptions {
   /** The host's own signal; when it aborts, the call ends at once with `ERR_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What the host waits, in milliseconds. A hook gets no more than is left of it; one for which nothing is left is not
+   * called, and gives no verdict. It does not bound what runs in the background. @default no bound
+   */
+  readonly timeoutMs?: number | undefined;
   /** Told of each hook that changed something or ended the chain, and with what; only by a manager in this process. */
   readonly onResult?: ((hook: string, result: HookResult) => void) | undefined;
 }

@@ -233,12 +233,12 @@ export class LifecycleManager implements LifecycleHost {
   async #call(
     chain: readonly LifecycleHook[],
     context: HookContext,
-    { signal, onResult }: LifecycleRunOptions,
+    { signal, timeoutMs, onResult }: LifecycleRunOptions,
   ): Promise<ChainOutcome<LifecycleState, HookResult>> {
     const rules = this.#rulesOf(context.event, onResult);
     const input = new Current<LifecycleState>({ context: new Current(context), result: {} });
     const { now } = this.#options;
-    const outcome = await runChain(chain, input, { rules, signal, budgetMs: this.#chainTimeoutMs, now });
+    const outcome = await runChain(chain, input, { rules, signal, timeoutMs, budgetMs: this.#chainTimeoutMs, now });
     this.#count(chain, outcome);
     return outcome;
   }

@@ -1,5 +1,6 @@
 import type { OnDecision } from "../chain/index.ts";
 import type { LifecycleHost } from "../jcli/host.ts";
+import { MAX_DELAY_MS } from "../wait.ts";
 import type { HookResult } from "../jcli/result.ts";
 import type { HostEvent } from "./event.ts";
 import type {
@@ -15,7 +16,6 @@ import type {
   ToolOutcomeDecision,
   Trace,
 } from "./host.ts";
-import { MAX_DELAY_MS } from "../wait.ts";
 import {
   applyToCall,
   applyToOutcome,
@@ -49,6 +49,8 @@ export interface CompositeHostParts {
   readonly lifecycle: LifecycleHost;
   /** Told of each decision of both, in the place of what the manager tells. @default nobody */
   readonly onDecision?: OnDecision | undefined;
+  /** A monotonic clock in milliseconds. @default performance.now */
+  readonly now?: (() => number) | undefined;
   /** The host whose place it takes: the model calls under way there are known here. @default none */
   readonly previous?: HookHost | undefined;
 }
@@ -68,9 +70,11 @@ class CompositeHost implements RetirableHost {
   /** The conversations of model calls under way, which an answer does not carry, by their turn and iteration. */
   readonly #asked: Map<string, readonly Message[]>;
   readonly #onDecision: OnDecision | undefined;
+  readonly #now: () => number;
   readonly #calls = new UnderWay();
 
-  constructor({ hooks, lifecycle, onDecision, previous }: CompositeHostParts) {
+  constructor({ hooks, lifecycle, onDecision, previous, now = monotonic }: CompositeHostParts) {
+    this.#now = now;
     this.#onDecision = onDecision;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
@@ -137,8 +141,9 @@ class CompositeHost implements RetirableHost {
 
   async checkTool(call: HostPayload<ToolCall>, options?: HostCallOptions): Promise<ToolCheckDecision> {
     const joint = this.#onDecision && new JointDecision(this.#onDecision);
+    const shared = shareTime(options, this.#now);
     const beforeApproval = async (before: ToolCallDecision): Promise<ToolCallDecision> => {
-      const decision = await this.#beforeExecution(before, options);
+      const decision = await this.#beforeExecution(before, shared);
       joint?.end(decision);
       return decision;
     };
@@ -210,7 +215,7 @@ class CompositeHost implements RetirableHost {
     this.#calls.enter();
     const joint = this.#onDecision && new JointDecision(this.#onDecision);
     try {
-      const decision = await decide(joint === undefined ? options : { ...options, onDecision: joint.hold });
+      const decision = await decide(shareTime({ ...options, ...(joint && { onDecision: joint.hold }) }, this.#now));
       joint?.end(decision);
       return decision;
     } catch (error) {
@@ -252,6 +257,20 @@ class CompositeHost implements RetirableHost {
       trace: join(before.trace, outcome.trace),
     };
   }
+}
+
+const monotonic = (): number => performance.now();
+
+/**
+ * Options of which `timeoutMs` is what is left of it when it is read: a point's own hooks and those of the event that
+ * belongs to it have it together.
+ */
+function shareTime<T extends HostCallOptions | undefined>(options: T, now: () => number): T {
+  const timeoutMs = options?.timeoutMs;
+  if (options === undefined || timeoutMs === undefined) return options;
+  const startedAtMs = now();
+  const left = (): number => Math.max(0, timeoutMs - (now() - startedAtMs));
+  return Object.defineProperty({ ...options }, "timeoutMs", { get: left, enumerable: true });
 }
 
 const MAX_ASKED = 256;

@@ -112,7 +112,7 @@ export { ReloadableHost, type RetirableHost } from "./reloadable.ts";
 export { type ChannelMessage, createRemotePort, type HookChannel, type RemotePortOptions } from "./remote.ts";
 export { HOOK_GRANTS, type HookGrant, type TrustOptions } from "./trust.ts";
 export type { HookSpan, HookTracer, ObservedVerdict, PointSpan, PointStart } from "./observation.ts";
-export { createTurn, runTurn, Turn } from "./turn.ts";
+export { createTurn, type ResumeOptions, resumeTurn, runTurn, Turn } from "./turn.ts";
 export {
   type CompactKind,
   type CompactOptions,
@@ -126,4 +126,14 @@ export {
   withContext,
 } from "./turn-message.ts";
 export { TurnAbortedError, type TurnOptions, type TurnStage, type TurnStatus } from "./turn-state.ts";
-export type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";
+export type {
+  CallModel,
+  ExecuteTool,
+  LlmStep,
+  PendingToolStep,
+  SettledToolStep,
+  ToolInvocation,
+  ToolStep,
+  TurnRequest,
+} from "./turn-step.ts";
+export { MAX_SUSPENDED, type SuspendedCall, type SuspendedTurn } from "./turn-suspend.ts";

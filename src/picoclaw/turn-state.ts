@@ -5,6 +5,7 @@ import { toSession } from "./lifecycle.ts";
 import { toMeta } from "./normalize.ts";
 import type { Meta } from "./payload.ts";
 import type { HookPoint } from "./point.ts";
+import type { SuspendedCall, SuspendedTurn } from "./turn-suspend.ts";
 
 /** How a turn ended. */
 export type TurnStatus = "completed" | "error" | "aborted";
@@ -64,6 +65,8 @@ export class TurnState {
   readonly options: TurnOptions;
   readonly maxRetryCount: number;
   iterationCount = 0;
+  /** The calls that wait for people, by the id of the approval. */
+  readonly suspended: Map<string, SuspendedCall> = new Map();
   readonly #meta: Meta;
   readonly #controller = new AbortController();
   #aborted: HookgateError | undefined;
@@ -106,6 +109,19 @@ export class TurnState {
   metaOf(source: string): Meta {
     const iteration = source === "turn.llm.request" ? this.iterationCount : this.#iteration;
     return { ...this.#meta, Iteration: iteration, Source: source };
+  }
+
+  /** What is to be kept of the turn while its calls wait for people. */
+  toSuspended(): SuspendedTurn {
+    const { userMessage } = this.options;
+    return {
+      version: 1,
+      meta: this.#meta,
+      ...this.origin,
+      ...(userMessage !== undefined && { user_message: userMessage }),
+      iterations: this.iterationCount,
+      calls: [...this.suspended.values()],
+    };
   }
 
   /** Emits an event of this turn to observers. */

@@ -12,9 +12,24 @@ export interface LlmStep {
   readonly toolCalls: readonly ModelToolCall[];
 }
 
-/** What `Turn.tool` gives back. */
-export interface ToolStep {
+/** What `Turn.tool` gives back: what came of a call, or that people are asked. */
+export type ToolStep = SettledToolStep | PendingToolStep;
+
+/** A tool call that people are asked for; it has not run. */
+export interface PendingToolStep extends ToolStepFields {
+  readonly status: "pending";
+  /** The id of the approval, for `Turn.resume`. */
+  readonly pending: string;
+  /** RFC 3339: until when people can decide, where the approver said so. */
+  readonly expires?: string;
+}
+
+/** What came of a tool call. */
+export interface SettledToolStep extends ToolStepFields {
   readonly status: "executed" | "responded" | "denied";
+}
+
+interface ToolStepFields {
   /** The tool's name after rewrites. */
   readonly tool: string;
   readonly result: ToolResult;
@@ -49,9 +64,9 @@ export function toDenial(by: string, reason: string): string {
 
 /** Makes a tool step of a result. */
 export function toToolStep(
-  status: ToolStep["status"],
+  status: SettledToolStep["status"],
   { id, tool, result }: { readonly id: string; readonly tool: string; readonly result: ToolResult },
-): ToolStep {
+): SettledToolStep {
   const message: Message = { role: "tool", content: result.for_llm, tool_call_id: id };
   return { status, tool, result, message, isHandled: result.response_handled === true };
 }

@@ -14,7 +14,8 @@ import {
 import { toEndPayload } from "./turn-payload.ts";
 import { type TurnOptions, TurnState, type TurnStatus } from "./turn-state.ts";
 import type { CallModel, ExecuteTool, LlmStep, ToolInvocation, ToolStep, TurnRequest } from "./turn-step.ts";
-import { runTool } from "./turn-tool.ts";
+import { type SuspendedTurn, parseSuspendedTurn } from "./turn-suspend.ts";
+import { resumeTool, runTool } from "./turn-tool.ts";
 
 /**
  * Starts a turn: emits `turn_start`. Every step goes through the hooks of both systems in the documented order and emits
@@ -26,6 +27,31 @@ export function createTurn(host: HookHost, options: TurnOptions = {}): Turn {
   return new Turn(host, options);
 }
 
+/**
+ * Goes on with a turn whose calls wait for people, in this process or another: a new `turn_start` with the same meta, and
+ * the calls that waited, for {@link Turn.resume}.
+ * @param state - What {@link Turn.suspended} gave, also after it was JSON.
+ * @throws {HookgateError} `ERR_INVALID_PARAMS` when it is not that
+ * @throws {RangeError} when `maxRetryCount` is out of its bounds
+ */
+export function resumeTurn(host: HookHost, state: unknown, options: ResumeOptions = {}): Turn {
+  const { meta, channel, chat_id: chatId, user_message: userMessage, ...rest } = parseSuspendedTurn(state);
+  return new Turn(
+    host,
+    {
+      ...options,
+      meta,
+      ...(channel !== undefined && { channel }),
+      ...(chatId !== undefined && { chatId }),
+      ...(userMessage !== undefined && { userMessage }),
+    },
+    rest,
+  );
+}
+
+/** Options of {@link resumeTurn}: whose turn it is comes from its state. */
+export type ResumeOptions = Omit<TurnOptions, "meta" | "channel" | "chatId" | "userMessage" | "mediaCount">;
+
 /** One turn of an agent; see {@link createTurn}. */
 export class Turn {
   readonly #state: TurnState;
@@ -33,11 +59,15 @@ export class Turn {
   #userMessage: string | undefined;
   #roundCount = 0;
 
-  constructor(host: HookHost, options: TurnOptions) {
+  /** @param resumed - What the turn had come to when it was suspended. */
+  constructor(host: HookHost, options: TurnOptions, resumed?: Pick<SuspendedTurn, "iterations" | "calls">) {
     this.#state = new TurnState(host, options);
+    this.#state.iterationCount = resumed?.iterations ?? 0;
+    for (const call of resumed?.calls ?? []) this.#state.suspended.set(call.pending, call);
     this.#userMessage = options.userMessage;
     const { channel = "", chatId = "", userMessage = "", mediaCount = 0 } = options;
-    this.emit("turn_start", { Channel: channel, ChatID: chatId, UserMessage: userMessage, MediaCount: mediaCount });
+    const start = { Channel: channel, ChatID: chatId, UserMessage: userMessage, MediaCount: mediaCount };
+    this.emit("turn_start", resumed === undefined ? start : { ...start, Resumed: true });
   }
 
   /** Aborts when the bot or a hook ends the turn. */
@@ -67,10 +97,31 @@ export class Turn {
 
   /**
    * Runs a tool: before_tool, pre_tool_execution and approve_tool, `execute`, after_tool and post_tool_execution or its form
-   * for a tool that failed. A denied call is a result that tells the model so.
+   * for a tool that failed. A denied call is a result that tells the model so. With status `pending` people are asked: the
+   * message tells the model that too, and {@link Turn.resume} goes on with the call.
    */
   tool(invocation: ToolInvocation, execute: ExecuteTool): Promise<ToolStep> {
     return runTool(this.#state, invocation, execute);
+  }
+
+  /**
+   * Goes on with a call that waits for people: asks about it again and, where it was approved meanwhile, runs it as
+   * {@link Turn.tool} does. Its message has the call's id: put it in the place of the one that said that people are asked.
+   * @param pending - The id of the approval, as the step said.
+   * @returns a step that is `pending` when nobody has decided yet, or people are asked anew
+   * @throws {HookgateError} `ERR_NOT_FOUND` when no call of this turn waits for it
+   */
+  resume(pending: string, execute: ExecuteTool): Promise<ToolStep> {
+    return resumeTool(this.#state, pending, execute);
+  }
+
+  /**
+   * What to keep of the turn, as JSON beside the conversation, so that {@link resumeTurn} can go on with the calls that wait
+   * for people.
+   * @returns undefined when none does
+   */
+  suspended(): SuspendedTurn | undefined {
+    return this.#state.suspended.size === 0 ? undefined : this.#state.toSuspended();
   }
 
   /**

@@ -8,6 +8,8 @@ const TOP_LEVEL = new Set(
   src adapters test docs examples`.split(/\s+/),
 );
 const ADAPTER_LINES = 150;
+/** Cloudflare's has two Durable Objects besides, which can be defined nowhere else. */
+const CLOUDFLARE_LINES = 250;
 
 const BUILT = new Set(["node_modules", "dist"]);
 
@@ -26,6 +28,10 @@ function codeLines(path: string): number {
   return code.split("\n").filter((line) => line.trim() !== "" && !line.trim().startsWith("//")).length;
 }
 
+function limitOf(adapter: string): number {
+  return adapter === "cloudflare" ? CLOUDFLARE_LINES : ADAPTER_LINES;
+}
+
 describe("the layout", () => {
   test("has nothing new at the top level", () => {
     const names = readdirSync(ROOT).filter((name) => !name.startsWith(".") && !BUILT.has(name));
@@ -42,7 +48,7 @@ describe("the layout", () => {
       const name = path.split("/")[1] ?? "";
       if (name !== "node") lines[name] = (lines[name] ?? 0) + codeLines(path);
     }
-    expect(Object.entries(lines).filter(([, count]) => count > ADAPTER_LINES)).toEqual([]);
+    expect(Object.entries(lines).filter(([name, count]) => count > limitOf(name))).toEqual([]);
   });
 
   test("gives every folder of src its row of the dependency direction", () => {

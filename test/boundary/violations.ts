@@ -195,6 +195,7 @@ const forbidden: readonly (readonly [folder: string, imported: string])[] = [
   ["endpoint", "hono"],
   ["client", "../gateway/index.ts"],
   ["client", "../picoclaw/index.ts"],
+  ["client", "../approvals/index.ts"],
   ["client", "jose"],
   ["approvals", "../gateway/index.ts"],
   ["bridge", "../gateway/index.ts"],
@@ -301,7 +302,12 @@ export const controls: readonly Pick<Violation, "folder" | "file" | "source">[] 
     source: `import type { Planted } from "../picoclaw/planted.ts"; export type X = Planted;`,
   },
   { folder: "src/client", source: `import { planted } from "../jcli/codec.ts"; export const x: number = planted;` },
+  {
+    folder: "src/client",
+    source: `import { planted } from "../approvals/approval.ts"; export const x: number = planted;`,
+  },
   { folder: "src/client", source: `import { string } from "zod"; export const x: unknown = string;` },
   { folder: "src/picoclaw", file: "planted.ts", source: `export type Planted = number;` },
+  { folder: "src/approvals", file: "approval.ts", source: `export const planted: number = 1;` },
   { folder: "src/jcli", file: "codec.ts", source: `export const planted: number = 1;` },
 ];

@@ -26,7 +26,7 @@ function answering(body: string | Uint8Array<ArrayBuffer>, init: ResponseInit = 
 /** A gateway that answers a call with this result, or with this error. */
 function replying(reply: object): GatewayFetch {
   return (_url, { body }) => {
-    const { id } = JSON.parse(body) as { readonly id: unknown };
+    const { id } = JSON.parse(body ?? "") as { readonly id: unknown };
     return answering(JSON.stringify({ jsonrpc: "2.0", id, ...reply }))(_url, {} as GatewayRequest);
   };
 }
@@ -240,7 +240,7 @@ function sink(failures = 0, status = 500): Sink {
   return {
     batches,
     async fetch(_url, { body }) {
-      const batch = JSON.parse(body) as readonly { readonly params: { readonly Kind: unknown } }[];
+      const batch = JSON.parse(body ?? "") as readonly { readonly params: { readonly Kind: unknown } }[];
       left -= 1;
       if (left >= 0) return new Response("", { status });
       batches.push(batch.map(({ params }) => params.Kind));
@@ -277,7 +277,7 @@ export const clientEventCases: readonly Case[] = casesOf(
       const { known } = await tokenOf("host", "observe");
       const gateway = await gatewayOf({ hook }, { auth: { tokens: [known] } });
       const client = clientOf(
-        (url, { method, headers, body }) => gateway.fetch(new Request(url, { method, headers, body })),
+        (url, { method, headers, body }) => gateway.fetch(new Request(url, { method, headers, body: body ?? null })),
         {
           token: "secret-of-host",
         },

@@ -1,4 +1,11 @@
-import { createCompositeHost, type Hook, type HookHost, HookManager } from "../../src/picoclaw/index.ts";
+import { LifecycleManager } from "../../src/jcli/index.ts";
+import {
+  createCompositeHost,
+  type Hook,
+  type HookContext,
+  type HookHost,
+  HookManager,
+} from "../../src/picoclaw/index.ts";
 import type { OnDecision } from "../../src/chain/index.ts";
 import type { Case } from "./case.ts";
 import { equal, ok, rejects } from "./case.ts";
@@ -41,6 +48,41 @@ const outcomesOf = ({
 export const compositeCases: readonly Case[] = casesOf(
   { topic: "composite", source: SOURCE },
   {
+    "both-share-the-time-that-the-host-waits": async () => {
+      let nowMs = 0;
+      const now = (): number => nowMs;
+      const left: number[] = [];
+      const manager = new HookManager({ now });
+      const spend = (_payload: unknown, scope: HookContext): undefined => {
+        left.push(scope.remainingMs);
+        nowMs += 300;
+      };
+      await manager.mount({ beforeTool: spend, afterTool: spend, beforeLlm: spend, approveTool: spend }, { name: "a" });
+      const lifecycle = new LifecycleManager({ now });
+      for (const event of ["pre_tool_execution", "post_tool_execution", "pre_llm_request"] as const) {
+        lifecycle.addBuiltin(event, (_context, scope) => void left.push(scope.remainingMs), { name: event });
+      }
+      const host = createCompositeHost({ hooks: manager, lifecycle, now });
+      await host.beforeTool(call, { timeoutMs: 1000 });
+      await host.afterTool(outcome, { timeoutMs: 1000 });
+      await host.beforeLlm({ model: "m" }, { timeoutMs: 1000 });
+      equal(left.splice(0), [1000, 700, 1000, 700, 1000, 700]);
+      await host.checkTool(call, { timeoutMs: 1000 });
+      equal(left.splice(0), [1000, 700, 700]);
+      // Nothing is left for the hooks of the event: they give no verdict, and are skipped as by default.
+      const { action, trace } = await host.beforeTool(call, { timeoutMs: 300 });
+      equal([action, left.splice(0)], ["continue", [300]]);
+      equal(
+        trace.records.map(({ point, kind }) => [point, kind]),
+        [
+          ["before_tool", "timeout"],
+          ["pre_tool_execution", "timeout"],
+        ],
+      );
+      await host.run({ event: "pre_tool_execution", tool_name: "x" } as never, { timeoutMs: 200 });
+      await host.beforeTool(call);
+      equal(left, [200, 5000, 10_000]);
+    },
     "pre-llm-request-follows-before-llm": async () => {
       const seen: unknown[] = [];
       const script: Script = (context) => {

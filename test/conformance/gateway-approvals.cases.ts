@@ -196,6 +196,15 @@ export const approvalRouteCases: readonly Case[] = casesOf(
       const foreign = { ...parts[3]?.headers, origin: "https://evil.example" };
       equal((await send(path, yes, foreign)).status, 403);
     },
+    "a request that is signed decides nothing: its path is not": async () => {
+      const proof = { checkMessage: () => {}, sign: async () => ({}) };
+      const principal = { name: "host", scopes: new Set(["approve"] as const), proof };
+      const { send, pend, approvals } = await openApprovalGateway({}, { auth: { authenticators: [() => principal] } });
+      const id = await pend();
+      equal((await send(`/v1/approvals/${id}/decision`, { decision: "approve" })).status, 403);
+      equal((await send(`/v1/approvals/${id}/cancel`, {})).status, 403);
+      equal((await approvals.get(id)).status, "pending");
+    },
     "a store that is down is said, and nothing is approved": async () => {
       const stage = await openApprovalGateway();
       const { at, send, pend, approvals } = stage;

@@ -38,7 +38,7 @@ async function answerTo(gateway: Gateway, signed: Signed = {}, body = CALL): Pro
 /** A client of this gateway, without a network between. */
 function clientOf(gateway: Gateway, signing: Partial<GatewayClientSigning>, change?: (answer: Response) => Response) {
   const fetch: GatewayFetch = async (url, { headers, body }) => {
-    const response = await gateway.fetch(new Request(url, { method: "POST", headers, body }));
+    const response = await gateway.fetch(new Request(url, { method: "POST", headers, body: body ?? null }));
     return change === undefined ? response : change(response);
   };
   const good = { issuer: HOST, now: () => NOW_MS, ...signing };

@@ -242,7 +242,7 @@ export const humanApprovalCases: readonly Case[] = casesOf(
       const gateway = createGateway({ host, hooks: () => host.hooks(), approvals });
       const client: HookHost = createGatewayClient({
         url: "http://127.0.0.1:8787",
-        fetch: (_url, { body }) => gateway.fetch(requestOf({ body })),
+        fetch: (_url, { body }) => gateway.fetch(requestOf({ body: body ?? null })),
       });
       const checked = await client.checkTool(toolCall());
       const id = checked.approval?.id ?? "";

@@ -9,6 +9,8 @@ import { callLimitCases } from "./call-limit.cases.ts";
 import type { Case } from "./case.ts";
 import { chainCases } from "./chain.cases.ts";
 import { changeCases } from "./changes.cases.ts";
+import { clientApprovalCases } from "./client-approvals.cases.ts";
+import { clientWaitCases, clientWatchCases } from "./client-approval-wait.cases.ts";
 import { clientEventCases, faultCases, noAnswerCases } from "./client.cases.ts";
 import { compositeCases } from "./composite.cases.ts";
 import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
@@ -68,6 +70,7 @@ import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cas
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
+import { turnSuspendCases } from "./turn-suspend.cases.ts";
 import { turnLifecycleCases } from "./turn-lifecycle.cases.ts";
 import { turnCases } from "./turn.cases.ts";
 import { visibleTextCases } from "./visible-text.cases.ts";
@@ -115,6 +118,7 @@ export const cases: readonly Case[] = [
   ...cacheCases,
   ...concurrencyCases,
   ...turnLifecycleCases,
+  ...turnSuspendCases,
   ...turnEndCases,
   ...stdioReplyCases,
   ...stdioFramingCases,
@@ -165,4 +169,7 @@ export const cases: readonly Case[] = [
   ...noAnswerCases,
   ...faultCases,
   ...clientEventCases,
+  ...clientApprovalCases,
+  ...clientWaitCases,
+  ...clientWatchCases,
 ];

@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, (host: HookHost) => Promise<HookHost>>> = {
     return createGatewayClient({
       url: "http://127.0.0.1:8787",
       fetch: (url, { method, headers, body, signal }) =>
-        gateway.fetch(new Request(url, { method, headers: { ...headers }, body, signal })),
+        gateway.fetch(new Request(url, { method, headers: { ...headers }, body: body ?? null, signal })),
     });
   },
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createMemoryApprovalStore } from "../../src/approvals/index.ts";
 import { createEdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import type { PeerInfo } from "../../src/gateway/origin.ts";
 import { createObjectLog, type LogFields } from "../../src/log.ts";
@@ -189,3 +190,44 @@ function secretHook(secret: string): object {
 function stdioHook(): object {
   return { enabled: true, command: ["python3", "gate.py"], intercept: ["before_tool"] };
 }
+
+async function errorOf(config: object, approvals?: EdgeGatewayOptions["approvals"]): Promise<unknown> {
+  const { ask, lines } = createStage({ config, approvals });
+  expect((await ask({ token: "test" })).status).toBe(500);
+  return lines.find(({ level }) => level === "error")?.["error"];
+}
+
+describe("human approvals on the edge", () => {
+  const human = { enabled: true, config: { rules: [{ wait_ms: 0 }] } };
+  const asking = { ...GUARDED, hooks: { builtins: { human_approval: human } } };
+
+  test("are kept where the config says, for as long as it says", async () => {
+    const opened: unknown[] = [];
+    const store = createMemoryApprovalStore();
+    const { ask } = createStage({
+      config: { ...asking, approvals: { store: "durable_object:PEOPLE", keep_days: 2 } },
+      approvals: {
+        stores: ["durable_object"],
+        open(address, options) {
+          opened.push(address, options);
+          return store;
+        },
+      },
+    });
+    expect((await ask({ token: "test" })).status).toBe(200);
+    expect(opened).toEqual([{ kind: "durable_object", target: "PEOPLE" }, { keepMs: 2 * 86_400_000 }]);
+    expect(await (await ask({ token: "test", path: "/readyz" })).text()).toContain('"ready"');
+    await store.close();
+    expect(await (await ask({ token: "test", path: "/readyz" })).text()).toContain('"degraded"');
+  });
+
+  test("are refused where there is nothing to keep them in, and so are notifications", async () => {
+    const ports = { stores: ["durable_object"] as const, open: () => undefined };
+    const approvals = { store: "durable_object:NOBODY" };
+    const notify = [{ type: "slack", url: "https://hooks.slack.test/x" }];
+    expect(await errorOf(asking)).toContain('no store of the kind "sqlite": it has none');
+    expect(await errorOf(asking, ports)).toContain('no store of the kind "sqlite": it has durable_object');
+    expect(await errorOf({ ...asking, approvals }, ports)).toContain("no such store of approvals");
+    expect(await errorOf({ ...asking, approvals: { ...approvals, notify } }, ports)).toContain("notifies nobody");
+  });
+});

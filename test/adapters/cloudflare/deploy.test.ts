@@ -9,7 +9,7 @@ const KIB = 1024;
 
 // The pages are 50 KiB of the gateway, of which the style sheet is 13.
 test.for([
-  { name: "the gateway", config: "wrangler.toml", maxMinifiedKib: 585, maxGzipKib: 199 },
+  { name: "the gateway", config: "wrangler.toml", maxMinifiedKib: 625, maxGzipKib: 212 },
   { name: "the endpoint", config: "examples/approval-worker/wrangler.toml", maxMinifiedKib: 180, maxGzipKib: 56 },
 ])("$name passes wrangler deploy --dry-run, within its size", { timeout: 60_000 }, async (worker) => {
   const { name, config, maxMinifiedKib, maxGzipKib } = worker;

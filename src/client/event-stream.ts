@@ -1,4 +1,4 @@
-import type { GatewayResponse } from "../client/fetch.ts";
+import { chunksOf, type GatewayResponse } from "./fetch.ts";
 
 /** One server-sent event. */
 export interface StreamedEvent {
@@ -37,20 +37,5 @@ export async function* readEvents(body: GatewayResponse["body"]): AsyncGenerator
       if (field === "event") event = value;
       if (field === "data") data.push(value);
     }
-  }
-}
-
-async function* chunksOf(body: GatewayResponse["body"]): AsyncIterable<Uint8Array> {
-  if (body === null) return;
-  if (!("getReader" in body)) {
-    yield* body;
-    return;
-  }
-  const reader = body.getReader();
-  try {
-    for (let step = await reader.read(); step.value !== undefined; step = await reader.read()) yield step.value;
-  } finally {
-    // Whoever has seen enough lets the connection go.
-    await reader.cancel().catch(() => undefined);
   }
 }

@@ -1,0 +1,98 @@
+import { DurableObject } from "cloudflare:workers";
+import {
+  ApprovalActor,
+  type ApprovalIndex,
+  type ApprovalPeer,
+  type ApprovalStore,
+  createRemoteApprovalStore,
+  type RowQuery,
+} from "../../src/approvals/index.ts";
+import { createObjectLog } from "../../src/log.ts";
+
+/**
+ * All approvals of a gateway: a Durable Object with SQLite storage, which settles by alarm those whose time is over. A
+ * Worker that keeps approvals exports this class and lists it in `new_sqlite_classes` of a migration.
+ */
+export class ApprovalsObject extends DurableObject implements ApprovalPeer {
+  /** Milliseconds since the epoch; tests put another clock here. */
+  now: () => number = Date.now;
+  readonly #actor: ApprovalActor;
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    const { storage } = ctx;
+    this.#actor = new ApprovalActor({
+      exec: (sql, ...values) => storage.sql.exec(sql, ...values),
+      transact: (work) => storage.transactionSync(work),
+      alarm: { get: () => storage.getAlarm(), set: (timeMs) => storage.setAlarm(timeMs) },
+      now: () => this.now(),
+      log: createObjectLog((level, line) => console[level](line)),
+    });
+  }
+
+  // Only methods of the class itself can be called from elsewhere.
+  create(entry: ApprovalIndex, keepMs: number): ReturnType<ApprovalPeer["create"]> {
+    return this.#actor.create(entry, keepMs);
+  }
+
+  get(id: string): ReturnType<ApprovalPeer["get"]> {
+    return this.#actor.get(id);
+  }
+
+  findOpen(call: string): ReturnType<ApprovalPeer["findOpen"]> {
+    return this.#actor.findOpen(call);
+  }
+
+  replace(entry: ApprovalIndex): ReturnType<ApprovalPeer["replace"]> {
+    return this.#actor.replace(entry);
+  }
+
+  list(query: RowQuery): ReturnType<ApprovalPeer["list"]> {
+    return this.#actor.list(query);
+  }
+
+  due(nowMs: number, maxRows: number): ReturnType<ApprovalPeer["due"]> {
+    return this.#actor.due(nowMs, maxRows);
+  }
+
+  prune(beforeMs: number): ReturnType<ApprovalPeer["prune"]> {
+    return this.#actor.prune(beforeMs);
+  }
+
+  insert(key: string, expiresAtMs: number): ReturnType<ApprovalPeer["insert"]> {
+    return this.#actor.insert(key, expiresAtMs);
+  }
+
+  lastSeq(): ReturnType<ApprovalPeer["lastSeq"]> {
+    return this.#actor.lastSeq();
+  }
+
+  changed(id: string, version: number): ReturnType<ApprovalPeer["changed"]> {
+    return this.#actor.changed(id, version);
+  }
+
+  changesSince(seq: number): ReturnType<ApprovalPeer["changesSince"]> {
+    return this.#actor.changesSince(seq);
+  }
+
+  /** Settles what is over. It may run twice for one alarm, and sets the next one itself. */
+  override alarm(): Promise<void> {
+    return this.#actor.alarm();
+  }
+}
+
+/** Options of {@link createDurableApprovalStore}. */
+export interface DurableApprovalStoreOptions {
+  /** The binding of {@link ApprovalsObject}. */
+  readonly namespace: DurableObjectNamespace<ApprovalsObject>;
+  /** Which of its objects; gateways that share their approvals name the same. @default "approvals" */
+  readonly name?: string | undefined;
+  /** How long settled approvals are kept, in milliseconds. @default 30 days */
+  readonly keepMs?: number | undefined;
+}
+
+/** Makes a store of approvals in one Durable Object, which every isolate and every Worker that is bound to it shares. */
+export function createDurableApprovalStore(options: DurableApprovalStoreOptions): ApprovalStore {
+  const { namespace, name = "approvals", keepMs } = options;
+  return createRemoteApprovalStore({ name: "durable_object", connect: () => namespace.getByName(name), keepMs });
+}

@@ -1,0 +1,286 @@
+import { isHookgateError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { expireApproval } from "./state.ts";
+import { type ApprovalIndex, readApproval, toApprovalIndex } from "./store.ts";
+
+/** An approval as it leaves the object. */
+export interface ApprovalRow {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** An approval that has changed, without what it is. */
+export interface ChangedRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly version: number;
+  readonly status: string;
+}
+
+/** What came of {@link ApprovalPeer.create}. */
+export interface RowCreation {
+  readonly outcome: "created" | "id_taken" | "open";
+  /** The one that is open for the same call. */
+  readonly open?: string;
+}
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS approvals (
+  id TEXT PRIMARY KEY, version INTEGER NOT NULL, status TEXT NOT NULL, call TEXT NOT NULL, is_open INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL, seq INTEGER NOT NULL, body TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS approvals_call ON approvals (call) WHERE is_open = 1;
+CREATE INDEX IF NOT EXISTS approvals_due ON approvals (expires_ms) WHERE is_open = 1;
+CREATE INDEX IF NOT EXISTS approvals_settled ON approvals (changed_ms) WHERE is_open = 0;
+CREATE INDEX IF NOT EXISTS approvals_status ON approvals (status, id);
+CREATE INDEX IF NOT EXISTS approvals_seq ON approvals (seq);
+CREATE TABLE IF NOT EXISTS used (key TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS used_expires ON used (expires_ms);
+CREATE TABLE IF NOT EXISTS numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT OR IGNORE INTO numbers VALUES ('seq', 0);
+`;
+
+const MAX_CHANGES = 500;
+const MAX_EXPIRED = 200;
+const MAX_PRUNED = 1000;
+/** How long what has expired, but for approvals, may stay before an alarm takes it away, in milliseconds. */
+const SWEEP_MS = 60_000;
+/** How long a call is held for a change, at most, in milliseconds. One timer lets go of all that are held. */
+const HOLD_MS = 20_000;
+
+/** A value of SQLite. */
+type SqlValue = string | number;
+
+/** What an {@link ApprovalActor} runs on. */
+export interface ApprovalActorOptions {
+  /** Runs one statement, or several without values, in a database of SQLite that is the actor's own. */
+  readonly exec: (sql: string, ...values: SqlValue[]) => Iterable<Readonly<Record<string, unknown>>>;
+  /** Runs statements of which all take effect or none. */
+  readonly transact: <T>(work: () => T) => T;
+  /** The one alarm there is, in milliseconds since the epoch. */
+  readonly alarm: { get(): Promise<number | null>; set(timeMs: number): Promise<void> };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** What a store of approvals asks of the one place where they are. Everything that goes in and out is plain data. */
+export interface ApprovalPeer {
+  /** @param keepMs - How long settled approvals are kept. */
+  create(entry: ApprovalIndex, keepMs: number): Promise<RowCreation>;
+  get(id: string): Promise<string | undefined>;
+  findOpen(call: string): Promise<string | undefined>;
+  replace(entry: ApprovalIndex): Promise<boolean>;
+  list(query: RowQuery): Promise<readonly ApprovalRow[]>;
+  due(nowMs: number, maxRows: number): Promise<readonly ApprovalRow[]>;
+  prune(beforeMs: number): Promise<number>;
+  /** @returns undefined when `expiresAtMs` has passed by the peer's clock */
+  insert(key: string, expiresAtMs: number): Promise<boolean | undefined>;
+  /** The number of the last change. */
+  lastSeq(): Promise<number>;
+  /** Holds the call until the approval has another version, for 20 s at most. It may be let go of early. */
+  changed(id: string, version: number): Promise<void>;
+  /** What has changed since a change; where nothing has, the call is held until something does, for 20 s at most. */
+  changesSince(seq: number): Promise<readonly ChangedRow[]>;
+}
+
+/** Which rows are listed, the newest first. */
+export interface RowQuery {
+  readonly status?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly maxRows: number;
+}
+
+/**
+ * All approvals of a gateway in one place that handles one event at a time, such as a Durable Object: it settles by alarm
+ * those whose time is over.
+ */
+export class ApprovalActor implements ApprovalPeer {
+  readonly #options: ApprovalActorOptions;
+  readonly #held = new Set<() => void>();
+  #letGo: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ApprovalActorOptions) {
+    this.#options = options;
+    options.exec(SCHEMA);
+  }
+
+  async create(entry: ApprovalIndex, keepMs: number): Promise<RowCreation> {
+    const creation = this.#options.transact((): RowCreation => {
+      const open = entry.isOpen ? this.#bodyOf("call = ? AND is_open = 1", entry.call) : undefined;
+      if (open !== undefined) return { outcome: "open", open };
+      if (this.#bodyOf("id = ?", entry.id) !== undefined) return { outcome: "id_taken" };
+      const { id, version, status, call, isOpen, expiresAtMs, changedAtMs, body } = entry;
+      const row = [id, version, status, call, isOpen ? 1 : 0, expiresAtMs, changedAtMs, this.#nextSeq(), body];
+      this.#exec("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ...row);
+      this.#exec("INSERT OR REPLACE INTO numbers VALUES ('keep', ?)", keepMs);
+      return { outcome: "created" };
+    });
+    if (creation.outcome === "created") await this.#changed();
+    return creation;
+  }
+
+  async get(id: string): Promise<string | undefined> {
+    return this.#bodyOf("id = ?", id);
+  }
+
+  async findOpen(call: string): Promise<string | undefined> {
+    return this.#bodyOf("call = ? AND is_open = 1", call);
+  }
+
+  async replace(entry: ApprovalIndex): Promise<boolean> {
+    const isDone = this.#options.transact(() => this.#replace(entry));
+    if (isDone) await this.#changed();
+    return isDone;
+  }
+
+  async list({ status, cursor, maxRows }: RowQuery): Promise<readonly ApprovalRow[]> {
+    const wanted = [["status = ?", status] as const, ["id < ?", cursor] as const].flatMap(([condition, value]) =>
+      value === undefined ? [] : [{ condition, value }],
+    );
+    const where = wanted.length === 0 ? "" : `WHERE ${wanted.map(({ condition }) => condition).join(" AND ")}`;
+    const sql = `SELECT id, body FROM approvals ${where} ORDER BY id DESC LIMIT ?`;
+    return this.#rows(sql, ...wanted.map(({ value }) => value), maxRows);
+  }
+
+  async due(nowMs: number, maxRows: number): Promise<readonly ApprovalRow[]> {
+    const sql = "SELECT id, body FROM approvals WHERE is_open = 1 AND expires_ms <= ? ORDER BY expires_ms LIMIT ?";
+    return this.#rows(sql, nowMs, maxRows);
+  }
+
+  async prune(beforeMs: number): Promise<number> {
+    const old = "SELECT id FROM approvals WHERE is_open = 0 AND changed_ms < ? ORDER BY changed_ms LIMIT ?";
+    return [...this.#exec(`DELETE FROM approvals WHERE id IN (${old}) RETURNING id`, beforeMs, MAX_PRUNED)].length;
+  }
+
+  async insert(key: string, expiresAtMs: number): Promise<boolean | undefined> {
+    const nowMs = this.#options.now();
+    if (!(expiresAtMs > nowMs)) return undefined;
+    this.#exec("DELETE FROM used WHERE key = ? AND expires_ms <= ?", key, nowMs);
+    const sql = "INSERT INTO used VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING key";
+    const isNew = [...this.#exec(sql, key, expiresAtMs)].length > 0;
+    if (isNew) await this.#arm();
+    return isNew;
+  }
+
+  async lastSeq(): Promise<number> {
+    return this.#lastSeq();
+  }
+
+  #lastSeq(): number {
+    return this.#numberOf("SELECT value FROM numbers WHERE name = 'seq'") ?? 0;
+  }
+
+  async changed(id: string, version: number): Promise<void> {
+    if (this.#numberOf("SELECT version FROM approvals WHERE id = ?", id) === version) await this.#hold();
+  }
+
+  async changesSince(seq: number): Promise<readonly ChangedRow[]> {
+    const sql = "SELECT seq, id, version, status FROM approvals WHERE seq > ? ORDER BY seq LIMIT ?";
+    if (this.#lastSeq() <= seq) await this.#hold();
+    return [...this.#exec(sql, seq, MAX_CHANGES)].map((row) => ({
+      seq: Number(row["seq"]),
+      id: String(row["id"]),
+      version: Number(row["version"]),
+      status: String(row["status"]),
+    }));
+  }
+
+  /**
+   * Settles approvals whose time is over, and takes old ones and expired keys away. It may run twice for one alarm, and sets
+   * the next one itself.
+   */
+  async alarm(): Promise<void> {
+    const nowMs = this.#options.now();
+    const settled = (await this.due(nowMs, MAX_EXPIRED)).filter((row) => this.#expire(row, nowMs));
+    this.#exec("DELETE FROM used WHERE expires_ms <= ?", nowMs);
+    const keepMs = this.#keepMs();
+    if (keepMs !== undefined) await this.prune(nowMs - keepMs);
+    if (settled.length > 0) await this.#changed();
+    else await this.#arm();
+  }
+
+  #expire({ id, body }: ApprovalRow, nowMs: number): boolean {
+    try {
+      return this.#replace(toApprovalIndex(expireApproval(readApproval(body), nowMs)));
+    } catch (error) {
+      if (!isHookgateError(error)) throw error;
+      // Nobody can approve what cannot be read; were it due for ever, so would be the alarm.
+      this.#options.log.error("an approval cannot be read", { approval: id });
+      this.#exec("UPDATE approvals SET is_open = 0, changed_ms = ? WHERE id = ?", nowMs, id);
+      return false;
+    }
+  }
+
+  #replace({ id, version, status, call, isOpen, expiresAtMs, changedAtMs, body }: ApprovalIndex): boolean {
+    const before = this.#numberOf("SELECT version FROM approvals WHERE id = ?", id);
+    if (before !== version - 1) return false;
+    const row = [version, status, call, isOpen ? 1 : 0, expiresAtMs, changedAtMs, this.#nextSeq(), body, id];
+    this.#exec(
+      "UPDATE approvals SET version = ?, status = ?, call = ?, is_open = ?, expires_ms = ?, changed_ms = ?, seq = ?, body = ? WHERE id = ?",
+      ...row,
+    );
+    return true;
+  }
+
+  /** The alarm first: without it nothing would settle what is kept. */
+  async #changed(): Promise<void> {
+    await this.#arm();
+    this.#release();
+  }
+
+  /** Sets the one alarm there is to what is due first. */
+  async #arm(): Promise<void> {
+    const keepMs = this.#keepMs();
+    const expires = this.#numberOf("SELECT MIN(expires_ms) FROM approvals WHERE is_open = 1");
+    const used = this.#numberOf("SELECT MIN(expires_ms) FROM used");
+    const settled = this.#numberOf("SELECT MIN(changed_ms) FROM approvals WHERE is_open = 0");
+    const nowMs = this.#options.now();
+    const old = settled === undefined || keepMs === undefined ? undefined : settled + keepMs + 1;
+    const swept = [used, old].filter((time) => time !== undefined).map((time) => Math.max(time, nowMs + SWEEP_MS));
+    const times = [...(expires === undefined ? [] : [expires]), ...swept];
+    if (times.length === 0) return;
+    const next = Math.min(...times);
+    const alarmMs = await this.#options.alarm.get();
+    if (alarmMs === null || alarmMs > next) await this.#options.alarm.set(next);
+  }
+
+  #keepMs(): number | undefined {
+    return this.#numberOf("SELECT value FROM numbers WHERE name = 'keep'");
+  }
+
+  #hold(): Promise<void> {
+    this.#letGo ??= setTimeout(() => this.#release(), HOLD_MS);
+    return new Promise((resolve) => void this.#held.add(resolve));
+  }
+
+  #release(): void {
+    clearTimeout(this.#letGo);
+    this.#letGo = undefined;
+    for (const resolve of this.#held) resolve();
+    this.#held.clear();
+  }
+
+  #nextSeq(): number {
+    return this.#numberOf("UPDATE numbers SET value = value + 1 WHERE name = 'seq' RETURNING value") ?? 0;
+  }
+
+  #bodyOf(where: string, value: string): string | undefined {
+    const [row] = this.#exec(`SELECT body FROM approvals WHERE ${where}`, value);
+    return row && String(row["body"]);
+  }
+
+  #numberOf(sql: string, ...values: SqlValue[]): number | undefined {
+    const [row] = this.#exec(sql, ...values);
+    const value = row && Object.values(row)[0];
+    return typeof value === "number" ? value : undefined;
+  }
+
+  #rows(sql: string, ...values: SqlValue[]): readonly ApprovalRow[] {
+    return [...this.#exec(sql, ...values)].map((row) => ({ id: String(row["id"]), body: String(row["body"]) }));
+  }
+
+  #exec(sql: string, ...values: SqlValue[]): Iterable<Readonly<Record<string, unknown>>> {
+    return this.#options.exec(sql, ...values);
+  }
+}
