@@ -36,7 +36,7 @@ async function doctor(
 
 const BEFORE = { "hook.before_tool": {} };
 
-describe("hookgate doctor", () => {
+describe("hookgate doctor", { timeout: 30_000 }, () => {
   test("finds nothing bad in the examples", async () => {
     dir = await makeDir({});
     const cwd = join(import.meta.dirname, "../..");
