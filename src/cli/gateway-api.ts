@@ -105,7 +105,11 @@ function readBase(args: Args): string {
   }
 }
 
-function readToken(args: Args, { env }: CliHost): string | undefined {
+/**
+ * The gateway's token.
+ * @throws {UsageError} when its variable is not set
+ */
+export function readToken(args: Args, { env }: CliHost): string | undefined {
   const name = args.get("token-env");
   if (name === undefined) return undefined;
   const token = env[name] ?? "";

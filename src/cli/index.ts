@@ -1,5 +1,6 @@
 import { nearestName } from "../config/index.ts";
 import { isHookgateError } from "../errors.ts";
+import { approvals } from "./approvals.ts";
 import { schema, version } from "./about.ts";
 import { parseArgs, UsageError, withHelp } from "./args.ts";
 import { call } from "./call.ts";
@@ -51,6 +52,7 @@ export const commands: readonly Command[] = [
   tail,
   records,
   replay,
+  approvals,
   test,
   trust,
   keys,

@@ -59,7 +59,8 @@ describe("the command line", () => {
 
   test.each([["help"], ["--help"], ["-h"]])("%s lists every command", async (word) => {
     const { code, stdout } = await inMemory(word);
-    for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(9)}${summary}\n`);
+    const width = Math.max(...commands.map(({ name }) => name.length));
+    for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(width)}  ${summary}\n`);
     expect(code).toBe(0);
   });
 
