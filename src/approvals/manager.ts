@@ -96,6 +96,11 @@ export class ApprovalManager {
     this.#log = options.log ?? silentLog;
   }
 
+  /** The time that approvals go by, in milliseconds since the epoch. */
+  now(): number {
+    return this.#now();
+  }
+
   /**
    * Asks people about a call, unless an approval is open for it: one that they are asked already, or that they have given
    * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew.

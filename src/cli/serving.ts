@@ -262,7 +262,7 @@ class Generations {
   }
 
   async #build(
-    { manager, started, yaml, approvals, notifier }: StartedHooks,
+    { manager, started, yaml, approvals, links, notifier }: StartedHooks,
     { config, streams }: { readonly config: Config; readonly streams: AbortController },
   ): Promise<RetirableGateway> {
     const { host, log, hooks, hostname, watching } = this.#options;
@@ -273,6 +273,7 @@ class Generations {
       streamsEnd: streams.signal,
       host: hooks,
       approvals,
+      links,
       notifications: notifier && (() => notifier.status()),
       lifecycle: yaml && this.#toLifecycle(yaml.lifecycle),
       hooks: () => manager.hooks().map((hook) => ({ ...hook, required: required.has(hook.name) })),

@@ -165,6 +165,7 @@ export interface GatewayFromConfigOptions
       | "host"
       | "hooks"
       | "approvals"
+      | "links"
       | "notifications"
       | "lifecycle"
       | "methods"
@@ -185,7 +186,7 @@ export async function createGatewayFromConfig(
   const { signing_key, limits, allowed_origins: allowedOrigins } = config;
   const { max_body_bytes, max_batch, max_concurrency, requests_per_minute } = limits;
   const keys = await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto);
-  const { host, hooks, approvals, notifications, lifecycle, methods, now, sessions, log, reload } = options;
+  const { host, hooks, approvals, links, notifications, lifecycle, methods, now, sessions, log, reload } = options;
   const { recording, records, metrics, absent, streamsEnd } = options;
   return createGateway({
     recording,
@@ -196,6 +197,7 @@ export async function createGatewayFromConfig(
     host,
     hooks,
     approvals,
+    links,
     notifications,
     lifecycle,
     methods,

@@ -244,20 +244,18 @@ class GatewayServer {
   }
 
   /** Adds the pages that people look at. */
-  addPages(app: Hono<{ Bindings: PeerInfo }>, { recording, records, absent, now }: GatewayOptions): void {
+  addPages(app: Hono<{ Bindings: PeerInfo }>, options: GatewayOptions): void {
     addPages(app, {
+      ...options,
       hasAuth: this.hasAuth,
       sessions: this.#sessions,
-      find: (request, info) => this.#readers.find({ request, info }),
-      admit: (authorization, request, info) => this.#readers.admit(authorization, { request, info }),
+      readers: this.#readers,
+      refuse: (request, info) => this.#guard.check(request, info),
       readiness: () => this.#readiness(true),
       hooks: () => this.#hooks(),
       yamlHooks: () => this.#lifecycle?.hooks(),
-      recording,
-      records,
-      absent,
       log: this.#log,
-      now: now ?? (() => performance.now()),
+      now: options.now ?? (() => performance.now()),
     });
   }
 

@@ -1,6 +1,7 @@
 import type { ApprovalManager, NotificationStatus } from "../approvals/index.ts";
 import type { Log } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
+import type { ApprovalLinks } from "../signing/approval-link.ts";
 import type { Jwks } from "../signing/jwk.ts";
 import type { Authenticator, Digest, GatewayToken } from "./auth.ts";
 import type { GatewayLimits } from "./limit.ts";
@@ -33,9 +34,14 @@ export interface GatewayOptions extends RecordPages {
    * none: there are no such paths
    */
   readonly lifecycle?: GatewayLifecycle | undefined;
-  /** Asks people; for `/v1/approvals`, `/v1/grants` and `/readyz`. Closing it is the caller's affair. @default none */
+  /**
+   * Asks people; for `/v1/approvals`, `/v1/grants`, `/readyz` and the pages at `/approvals`. Closing it is the caller's
+   * affair. @default none
+   */
   readonly approvals?: ApprovalManager | undefined;
-  /** How the notifications of approvals fare, for `/v1/hooks`. @default nobody is told */
+  /** Signs the links with which people decide approvals without signing in. @default no link is good */
+  readonly links?: ApprovalLinks | undefined;
+  /** How the notifications of approvals fare, for `/v1/hooks` and `/approvals`. @default nobody is told */
   readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;

@@ -1,6 +1,6 @@
 import { APPROVAL_PATHS } from "./approvals.ts";
 import type { GatewayOptions } from "./options.ts";
-import { PAGE_ROUTES } from "./page/index.ts";
+import { APPROVALS_PATH, PAGE_ROUTES } from "./page/index.ts";
 import { recordPaths } from "./records.ts";
 
 /** Where the gateway's public keys are. */
@@ -21,7 +21,7 @@ const ROUTES: readonly (readonly [path: string, allow: string])[] = [
 export function toRoutes({ jwks, approvals, reload, ...pages }: Partial<GatewayOptions>): ReadonlyMap<string, string> {
   const paths = [
     ...recordPaths(pages),
-    ...(approvals === undefined ? [] : APPROVAL_PATHS),
+    ...(approvals === undefined ? [] : [...APPROVAL_PATHS, APPROVALS_PATH]),
     ...(jwks === undefined ? [] : [JWKS_PATH]),
   ];
   return new Map([

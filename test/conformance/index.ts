@@ -1,6 +1,9 @@
 import { abortCases } from "./abort.cases.ts";
 import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
+import { approvalLinkPageCases } from "./approval-link-page.cases.ts";
+import { approvalPageTextCases } from "./approval-page-text.cases.ts";
+import { approvalPageCases } from "./approval-page.cases.ts";
 import { approvalTokenCases } from "./approval-token.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
@@ -91,6 +94,9 @@ export const cases: readonly Case[] = [
   ...replyCases,
   ...approvalCases,
   ...approvalLinkCases,
+  ...approvalLinkPageCases,
+  ...approvalPageCases,
+  ...approvalPageTextCases,
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,

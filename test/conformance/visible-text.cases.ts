@@ -1,4 +1,4 @@
-import { splitVisible, toVisibleText } from "../../src/gateway/page/index.ts";
+import { splitVisible, toVisibleText } from "../../src/visible-text.ts";
 import { type Case, equal, ok } from "./case.ts";
 import { casesOf } from "./fixture.ts";
 

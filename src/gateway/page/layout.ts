@@ -9,6 +9,16 @@ export interface Visitor {
   readonly name?: string | undefined;
   /** Whether they came with the cookie of one who signed in. */
   readonly isSignedIn: boolean;
+  /** The pages they may go to. @default the status page */
+  readonly pages?: readonly PageLink[] | undefined;
+}
+
+/** A page as the navigation has it. */
+export interface PageLink {
+  readonly path: string;
+  readonly name: string;
+  /** How much there is to do on it. @default nothing is said */
+  readonly count?: string | undefined;
 }
 
 /** Somebody who is not known. */
@@ -33,8 +43,8 @@ export interface PageOptions {
   readonly cookies?: readonly string[] | undefined;
 }
 
-/** The pages there are, as the navigation has them. */
-const PAGES: readonly { readonly path: string; readonly name: string }[] = [{ path: "/", name: "Status" }];
+/** The page that is always there. */
+export const STATUS_LINK: PageLink = { path: "/", name: "Status" };
 
 /** Where everything is that pages are made of. */
 export const PAGE_PATHS = {
@@ -99,8 +109,7 @@ function renderPage({ title, current, visitor, body, refreshes }: PageOptions): 
         <div class="bar">
           <div>
             <span class="brand">hookgate</span>
-            <nav aria-label="Pages">${PAGES.map((page) => renderLink(page, current))}</nav>
-            ${renderVisitor(visitor)}
+            ${renderNavigation(visitor, current)} ${renderVisitor(visitor)}
           </div>
         </div>
         <main id="main" tabindex="-1">${body}</main>
@@ -108,10 +117,18 @@ function renderPage({ title, current, visitor, body, refreshes }: PageOptions): 
     </html> `;
 }
 
-function renderLink({ path, name }: (typeof PAGES)[number], current: string | undefined): Markup {
+function renderNavigation({ pages = [STATUS_LINK] }: Visitor, current: string | undefined): Markup {
+  if (pages.length === 0) return html``;
+  return html`<nav aria-label="Pages">${pages.map((page) => renderLink(page, current))}</nav>`;
+}
+
+function renderLink({ path, name, count }: PageLink, current: string | undefined): Markup {
+  const text = html`${name}${
+    count !== undefined && html` <span class="count" id="pending-count" data-part>${count}</span>`
+  }`;
   return path === current
-    ? html`<a href="${path}" aria-current="page">${name}</a>`
-    : html`<a href="${path}">${name}</a>`;
+    ? html`<a href="${path}" aria-current="page">${text}</a>`
+    : html`<a href="${path}">${text}</a>`;
 }
 
 function renderVisitor({ name, isSignedIn }: Visitor): Markup {

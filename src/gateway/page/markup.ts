@@ -1,6 +1,6 @@
 import { html as template } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import { splitVisible, type VisibleTextOptions } from "./visible-text.ts";
+import { splitVisible, toVisibleText, type VisibleTextOptions } from "../../visible-text.ts";
 
 /** HTML that is safe to send: what was text in it is escaped. */
 export type Markup = HtmlEscapedString;
@@ -20,11 +20,16 @@ export function html(strings: TemplateStringsArray, ...values: readonly Piece[])
 
 /** A text from outside: all of it can be seen, and it does not turn around what is beside it. */
 export function shown(text: string, options?: VisibleTextOptions): Markup {
-  const parts = splitVisible(text, options).map(({ text: part, mark }) =>
+  const split = splitVisible(text, options);
+  if (split.length > MAX_PARTS) return html`<bdi>${toVisibleText(text, options)}</bdi>`;
+  const parts = split.map(({ text: part, mark }) =>
     mark === undefined ? part : html`<span class="mark" title="${TITLES[mark]}">${part}</span>`,
   );
   return html`<bdi>${parts}</bdi>`;
 }
+
+/** A browser takes long to lay out more elements in one text; the codes are then in angle brackets. */
+const MAX_PARTS = 4000;
 
 const TITLES = {
   hidden: "a character that cannot be seen",

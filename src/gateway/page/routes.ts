@@ -1,11 +1,16 @@
 import type { Hono } from "hono";
+import type { ApprovalManager, NotificationStatus } from "../../approvals/index.ts";
 import type { ListedHook } from "../../jcli/index.ts";
 import type { Log } from "../../log.ts";
 import type { Refusal } from "../answer.ts";
-import { isRefusal, type Principal } from "../auth.ts";
+import type { ApprovalLinks } from "../../signing/approval-link.ts";
+import { mayAny } from "../auth.ts";
 import type { PeerInfo } from "../origin.ts";
 import type { GatewayHook, Readiness } from "../pages.ts";
+import { READER_SCOPES, type Readers } from "../readers.ts";
 import type { RecordPages } from "../records.ts";
+import { addApprovalPages } from "./approval-routes.ts";
+import { APPROVALS_PATH } from "./approvals.ts";
 import { renderDecision } from "./decision.ts";
 import {
   type DecisionList,
@@ -16,12 +21,13 @@ import {
   toDecisionsPath,
 } from "./decisions.ts";
 import { toTime } from "./format.ts";
+import { APPROVAL_READER_SCOPES, PageGuard } from "./guard.ts";
 import { renderHooks, renderYamlHooks } from "./hooks.ts";
 import { answerFile, answerPage, answerRedirect, PAGE_PATHS, type Visitor } from "./layout.ts";
 import { html, type Markup } from "./markup.ts";
 import { parseRecord } from "./record-view.ts";
 import type { PageSessions } from "./sessions.ts";
-import { type Admit, answerNotice, SignIn } from "./sign-in.ts";
+import { answerNotice, SignIn } from "./sign-in.ts";
 import { renderReadiness, renderState } from "./state.ts";
 
 /** What pages show, and who may see them. */
@@ -29,9 +35,15 @@ export interface PageParts extends Pick<RecordPages, "recording" | "records" | "
   /** Whether anyone needs a token. */
   readonly hasAuth: boolean;
   readonly sessions: PageSessions;
-  /** Who asks, when they may see pages. */
-  readonly find: (request: Request, info: PeerInfo) => Promise<Principal | Refusal>;
-  readonly admit: Admit;
+  readonly readers: Readers;
+  /** Asks people; absent where nobody is asked. */
+  readonly approvals?: ApprovalManager | undefined;
+  /** Signs links that decide; absent where there are none. */
+  readonly links?: ApprovalLinks | undefined;
+  /** How those who are told of approvals fare; absent where nobody is told. */
+  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
+  /** Why nobody may come to this gateway with a request; undefined when they may. */
+  readonly refuse: (request: Request, info: PeerInfo) => Refusal | undefined;
   readonly readiness: () => Promise<Readiness>;
   readonly hooks: () => readonly GatewayHook[];
   /** Undefined where there is no `hooks.yaml`. */
@@ -52,33 +64,31 @@ export const PAGE_ROUTES: readonly (readonly [path: string, allow: string])[] = 
 
 /** Adds the pages that people look at in a browser: the status of the gateway at `/`, one decision, and signing in. */
 export function addPages(app: Hono<{ Bindings: PeerInfo }>, parts: PageParts): void {
-  const signIn = new SignIn({ ...parts });
+  const { hasAuth, readers, approvals } = parts;
+  const scopes = approvals === undefined ? READER_SCOPES : APPROVAL_READER_SCOPES;
+  const signIn = new SignIn({
+    ...parts,
+    wanted: `scope ${approvals === undefined ? "" : "approve, "}observe or admin`,
+    admit: (authorization, request, info) => readers.admit(authorization, { request, info, scopes }),
+  });
+  const guard = new PageGuard({ ...parts, signIn });
   const pages = new StatusPages(parts);
-  const guarded =
-    (show: (request: Request, visitor: Visitor, id: string) => Promise<Response>) =>
-    async ({ req, env }: { req: { raw: Request; param(name: string): string | undefined }; env: PeerInfo }) => {
-      const found = await parts.find(req.raw, env);
-      if (!isRefusal(found)) return show(req.raw, toVisitor(found, req.raw, parts), req.param("id") ?? "");
-      if (parts.hasAuth && found.code === "ERR_UNAUTHORIZED") return signIn.ask(req.raw);
-      return answerNotice(found.code === "ERR_FORBIDDEN" ? 403 : 400, `${found.message}.`);
-    };
   app.get(
     "/",
-    guarded((request, visitor) => pages.status(request, visitor)),
+    guard.reading(scopes, async ({ principal, visitor }, { req }) =>
+      // Who may only decide is at home elsewhere.
+      mayAny(principal, READER_SCOPES) ? pages.status(req.raw, visitor) : answerRedirect(APPROVALS_PATH),
+    ),
   );
   app.get(
     "/decisions/:id",
-    guarded((_request, visitor, id) => pages.decision(id, visitor)),
+    guard.reading(READER_SCOPES, ({ visitor }, { req }) => pages.decision(req.param("id") ?? "", visitor)),
   );
+  if (approvals !== undefined) addApprovalPages(app, { ...parts, approvals, guard });
   app.get(PAGE_PATHS.style, () => answerFile(PAGE_PATHS.style));
   app.get(PAGE_PATHS.script, () => answerFile(PAGE_PATHS.script));
-  app.post(PAGE_PATHS.signIn, ({ req, env }) => (parts.hasAuth ? signIn.enter(req.raw, env) : answerRedirect("/")));
+  app.post(PAGE_PATHS.signIn, ({ req, env }) => (hasAuth ? signIn.enter(req.raw, env) : answerRedirect("/")));
   app.post(PAGE_PATHS.signOut, ({ req }) => signIn.leave(req.raw));
-}
-
-function toVisitor({ name }: Principal, { headers }: Request, { hasAuth, sessions }: PageParts): Visitor {
-  const isSignedIn = !headers.has("authorization") && sessions.authorizationOf(headers) !== undefined;
-  return hasAuth ? { name, isSignedIn } : { isSignedIn: false };
 }
 
 class StatusPages {

@@ -1,10 +1,10 @@
 import { isRefusal, type Principal } from "../auth.ts";
 import type { Refusal } from "../answer.ts";
-import { decodeUtf8, RequestBody } from "../body.ts";
 import { RateLimit } from "../limit.ts";
 import type { PeerInfo } from "../origin.ts";
 import type { Log } from "../../log.ts";
-import { answerPage, answerRedirect, NOBODY, PAGE_PATHS } from "./layout.ts";
+import { readForm } from "./form.ts";
+import { answerPage, answerRedirect, NOBODY, PAGE_PATHS, type Visitor } from "./layout.ts";
 import { html, type Markup } from "./markup.ts";
 import { isOwnForm, isSecure } from "./origin.ts";
 import type { PageSessions } from "./sessions.ts";
@@ -16,6 +16,8 @@ export type Admit = (authorization: string, request: Request, info: PeerInfo) =>
 export interface SignInParts {
   readonly sessions: PageSessions;
   readonly admit: Admit;
+  /** What a token needs to be let in, such as `scope observe or admin`. */
+  readonly wanted: string;
   readonly log: Log;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -25,7 +27,6 @@ export interface SignInParts {
 const MAX_FORM_BYTES = 16_384;
 /** How often a minute one address may come with a token that is not good. */
 const TRIES_PER_MINUTE = 20;
-const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 
 /** Lets people in with a token, and out again. The token is in no answer, address or log. */
 export class SignIn {
@@ -41,27 +42,32 @@ export class SignIn {
   ask(request: Request): Response {
     const { pathname, search } = new URL(request.url);
     const next = `${pathname}${search}`;
-    return isFromElsewhere(request.headers) ? answerAgain(next) : answerForm({ next });
+    return isFromElsewhere(request.headers) ? answerAgain(next) : this.#answerForm({ next });
   }
 
   /** Answers the form. */
   async enter(request: Request, info: PeerInfo): Promise<Response> {
     if (!isOwnForm(request)) return answerNotice(403, "This form was not sent by a page of this gateway.");
-    const form = await readForm(request, info);
+    const form = await readForm(request, { info, maxBytes: MAX_FORM_BYTES });
     if (form === undefined) return answerNotice(400, "This is not the form of this page.");
     const next = toOwnPath(form.get("next") ?? "/", request.url);
     const who = info.remoteAddress ?? "";
     const waitMs = this.#tries.take(who);
     if (waitMs > 0) {
       const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
-      return answerForm({ next, problem: "Too many tries. Wait a minute, then try again.", status: 429, headers });
+      return this.#answerForm({
+        next,
+        problem: "Too many tries. Wait a minute, then try again.",
+        status: 429,
+        headers,
+      });
     }
     const authorization = `Bearer ${(form.get("token") ?? "").trim()}`;
     const found = await this.#admit(authorization, request, info);
     const { sessions, log } = this.#parts;
     if (isRefusal(found)) {
       log.warn("somebody could not sign in", { code: found.code });
-      return answerForm({ next, ...toProblem(found) });
+      return this.#answerForm({ next, ...toProblem(found) });
     }
     // Only what failed counts.
     this.#tries.charge(who, -1);
@@ -74,6 +80,10 @@ export class SignIn {
   leave(request: Request): Response {
     if (!isOwnForm(request)) return answerNotice(403, "This form was not sent by a page of this gateway.");
     return answerRedirect("/", this.#parts.sessions.close(request.headers));
+  }
+
+  #answerForm(options: Omit<FormOptions, "wanted">): Response {
+    return answerForm({ ...options, wanted: this.#parts.wanted });
   }
 
   /** What no header can hold is no token. */
@@ -101,13 +111,6 @@ function answerAgain(next: string): Response {
 
 const CHALLENGE = { "www-authenticate": 'Bearer realm="hookgate"' };
 
-async function readForm(request: Request, info: PeerInfo): Promise<URLSearchParams | undefined> {
-  if (!FORM_TYPE.test(request.headers.get("content-type") ?? "")) return undefined;
-  const bytes = await new RequestBody(request, info, MAX_FORM_BYTES).bytes();
-  const text = bytes instanceof Uint8Array ? decodeUtf8(bytes) : undefined;
-  return text === undefined ? undefined : new URLSearchParams(text);
-}
-
 /** Where to go on: a path of this gateway, whatever the form says. */
 function toOwnPath(next: string, base: string): string {
   const own = new URL(base);
@@ -130,10 +133,11 @@ function toProblem({ code, message }: Refusal): Problem {
 
 interface FormOptions extends Partial<Problem> {
   readonly next: string;
+  readonly wanted: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function answerForm({ next, problem, status = 401, headers = {} }: FormOptions): Response {
+function answerForm({ next, wanted, problem, status = 401, headers = {} }: FormOptions): Response {
   const said = problem !== undefined && html`<p class="note bad" role="alert" id="problem">${problem}</p>`;
   const described = problem === undefined ? "hint" : "problem hint";
   const body = html`<div class="sign-in">
@@ -155,7 +159,7 @@ function answerForm({ next, problem, status = 401, headers = {} }: FormOptions):
           aria-describedby="${described}"
         />
       </div>
-      <p class="quiet" id="hint">One with scope observe or admin. You stay signed in for 8 hours at most.</p>
+      <p class="quiet" id="hint">One with ${wanted}. You stay signed in for 8 hours at most.</p>
       <div><button class="first">Sign in</button></div>
     </form>
   </div>`;
@@ -164,11 +168,27 @@ function answerForm({ next, problem, status = 401, headers = {} }: FormOptions):
   return answerPage({ title, visitor: NOBODY, body, status, headers: { ...challenge, ...headers } });
 }
 
+/** Options of {@link answerNotice}. */
+export interface NoticeOptions {
+  /** @default somebody who is not known */
+  readonly visitor?: Visitor | undefined;
+  /** Where to go on; nowhere when it is false. @default the status page */
+  readonly back?: { readonly path: string; readonly name: string } | false | undefined;
+  /** @default none */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+const STATUS_PAGE = { path: "/", name: "To the status page" };
+
 /** A page that says one thing. */
-export function answerNotice(status: number, text: string | Markup): Response {
+export function answerNotice(
+  status: number,
+  text: string | Markup,
+  { visitor = NOBODY, back = STATUS_PAGE, headers }: NoticeOptions = {},
+): Response {
   const title = status === 404 ? "Not found" : "Not done";
   const body = html`<header><h1>${title}</h1></header>
-    <p class="note">${text}</p>
-    <p><a href="/">To the status page</a></p>`;
-  return answerPage({ title, visitor: NOBODY, body, status });
+    <div class="note">${text}</div>
+    ${back !== false && html`<p><a href="${back.path}">${back.name}</a></p>`}`;
+  return answerPage({ title, visitor, body, status, headers });
 }

@@ -100,6 +100,35 @@ button[aria-pressed="false"]::before { content: "\\275A\\275A"; color: var(--qui
 [hidden] { display: none !important; }
 .pages { display: flex; gap: 10px; margin-top: 12px; }
 .json { padding: 10px 12px; background: var(--sunk); border-radius: 7px; white-space: pre-wrap; max-height: 480px; overflow-y: auto; }
+.json.whole { max-height: none; overflow-y: visible; font-size: 13.5px; line-height: 1.55; }
+h1 .code { font-size: .92em; }
+h3.code { font-size: 15px; }
+.odd { list-style: none; display: grid; gap: 3px; grid-template-columns: minmax(0, 1fr); }
+.odd::before { display: none; }
+.odd li::before { content: "\\25B2"; color: var(--warn); font-size: 11px; margin-right: 8px; }
+.bar nav .count { display: inline-block; min-width: 18px; padding: 0 5px; border-radius: 99px; background: var(--warn-ground); color: var(--warn); font-size: 12px; line-height: 18px; font-weight: 650; text-align: center; }
+.asks { list-style: none; display: grid; gap: 14px; grid-template-columns: minmax(0, 1fr); }
+.votes .tag, .steps .tag { white-space: normal; }
+.ask { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); padding: 14px 16px; border: 1px solid var(--line); border-left: 4px solid var(--warn); border-radius: 8px; }
+.ask.gone { border-left-color: var(--line); color: var(--quiet); }
+.left { color: var(--quiet); font-variant-numeric: tabular-nums; white-space: nowrap; }
+.states { display: inline-flex; flex-wrap: wrap; flex: 1; align-items: center; gap: 6px 12px; }
+.said { display: flex; flex-wrap: wrap; gap: 2px 16px; color: var(--quiet); }
+.said strong { font-weight: 600; color: var(--text); }
+.reason { font-size: 15px; }
+.call { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); }
+.stack { display: grid; gap: 10px; grid-template-columns: minmax(0, 1fr); }
+.stack > :first-child { margin-bottom: 0; }
+.decide { display: grid; gap: 10px 14px; grid-template-columns: minmax(0, 1fr) 180px auto; align-items: end; }
+.decide .note { grid-column: 1 / -1; }
+.choose { display: flex; gap: 10px; }
+.choose button { min-width: 96px; justify-content: center; }
+textarea { font: inherit; color: inherit; width: 100%; min-height: 34px; padding: 5px 9px; border: 1px solid var(--quiet); border-radius: 7px; background: var(--sheet); resize: vertical; display: block; }
+button.no { color: var(--bad); border-color: var(--bad); background: var(--sheet); }
+button.no:hover { background: var(--bad-ground); border-color: var(--bad); }
+button:disabled, select:disabled, textarea:disabled { cursor: default; color: var(--quiet); background: var(--sunk); border-color: var(--line); }
+.comment { white-space: pre-wrap; }
+.note > p + p { margin-top: 6px; }
 .steps { list-style: none; position: relative; display: grid; gap: 0; }
 .steps > li { position: relative; padding: 0 0 20px 26px; }
 .steps > li::before { content: ""; position: absolute; left: 5px; top: 7px; width: 9px; height: 9px; border-radius: 50%; background: var(--sheet); border: 2px solid var(--quiet); }
@@ -135,7 +164,10 @@ button[aria-pressed="false"]::before { content: "\\275A\\275A"; color: var(--qui
   .wide-table td { grid-column: span 3; }
   .wide-table td.num { grid-column: span 2; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  input, select, button, .button { min-height: 40px; }
+  input, select, button, .button, textarea { min-height: 40px; }
+  .decide { grid-template-columns: minmax(0, 1fr); }
+  .choose button { flex: 1; min-height: 46px; }
+  .ask { padding: 12px; }
 }
 @media (forced-colors: active) { .state, .tag, .mark { border: 1px solid; } }
 @media print { .bar nav, form, .pages { display: none; } }

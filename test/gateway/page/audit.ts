@@ -46,7 +46,7 @@ export const UNNAMED = `(() => {
   if (all("h1").length !== 1 || all("main").length !== 1) problems.push("not one h1 and one main");
   for (const table of all("table")) if (table.caption === null) problems.push("a table without a caption");
   for (const head of all("th")) if (head.scope === "") problems.push("a head without a scope: " + head.textContent);
-  for (const field of all("input:not([type=hidden]), select")) if (field.labels.length === 0) problems.push("a field without a label: " + field.name);
+  for (const field of all("input:not([type=hidden]), select, textarea")) if (field.labels.length === 0) problems.push("a field without a label: " + field.name);
   for (const part of all("section")) if (document.getElementById(part.getAttribute("aria-labelledby")) === null) problems.push("a section without a name");
   for (const part of all("nav")) if (!part.hasAttribute("aria-label")) problems.push("a nav without a name");
   for (const button of all("button, a")) if (button.textContent.trim() === "") problems.push("a button or link without a text");

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PAYLOADS } from "../../conformance/page-fixture.ts";
 import { CONTRASTS, TOO_WIDE, UNNAMED } from "./audit.ts";
 import { startChromium } from "./chromium.ts";
+import { evaluate, type Visit, visit } from "./visit.ts";
 import { openStage, serveForeign, type Stage, TOKEN } from "./stage.ts";
 
 const SECONDS = 1000;
@@ -25,32 +26,8 @@ afterAll(async () => {
   await Promise.all([open?.close(), closed?.close()]);
 });
 
-interface Opened {
-  readonly page: Page;
-  readonly sins: readonly string[];
-}
-
-/** A page, and all it did that it should not. */
-async function openPage(options: BrowserContextOptions = {}, stages = [open, closed]): Promise<Opened> {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const sins: string[] = [];
-  page.setDefaultTimeout(15 * SECONDS);
-  page.on("dialog", (dialog) => {
-    sins.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on("pageerror", (error) => sins.push(`error: ${error.message}`));
-  page.on("console", (message) => {
-    // A page that asks for a token has status 401, and Chromium says so.
-    const isExpected = /the server responded with a status of 40[13]/.test(message.text());
-    if (["error", "warning"].includes(message.type()) && !isExpected) sins.push(`console: ${message.text()}`);
-  });
-  page.on("request", (request) => {
-    const { protocol, origin } = new URL(request.url());
-    if (protocol !== "data:" && !stages.some(({ url }) => url === origin)) sins.push(`request: ${request.url()}`);
-  });
-  return { page, sins };
+function openPage(options: BrowserContextOptions = {}, stages = [open, closed]): Promise<Visit> {
+  return visit(browser, { options, urls: stages.map(({ url }) => url) });
 }
 
 async function signIn(page: Page, path = "/"): Promise<void> {
@@ -58,11 +35,6 @@ async function signIn(page: Page, path = "/"): Promise<void> {
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Hooks" }).waitFor();
-}
-
-/** What a script in the page says; the tests know no DOM. */
-async function evaluate<T>(page: Page, script: string): Promise<T> {
-  return page.evaluate<T>(script);
 }
 
 describe("whatever is recorded", { timeout: 120 * SECONDS }, () => {
