@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ChainBounds, ChainState, ListOptions, RecordPage } from "../../src/records/index.ts";
 import { NO_HASH, type Sealed } from "../../src/records/index.ts";
@@ -38,8 +39,10 @@ export class RecordDatabase {
   readonly #setState: StatementSync | undefined;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** @throws what SQLite throws when the file cannot be opened */
+  /** @throws what SQLite and the file system throw when the file cannot be opened */
   constructor(path: string, { isReadOnly = false }: { readonly isReadOnly?: boolean } = {}) {
+    // Only its owner may read what it holds; SQLite would make it by the umask.
+    if (!isReadOnly && path !== ":memory:") closeSync(openSync(path, "a", 0o600));
     this.#database = new DatabaseSync(path, { readOnly: isReadOnly });
     if (isReadOnly) return;
     this.#database.exec(SCHEMA);
@@ -70,7 +73,8 @@ export class RecordDatabase {
       this.#retain(retention);
       this.#database.exec("COMMIT");
     } catch (error) {
-      this.#database.exec("ROLLBACK");
+      // On a full disk SQLite has ended it already; to end it twice would hide why.
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
   }
@@ -91,7 +95,7 @@ export class RecordDatabase {
 
   /** Every record, oldest first. One whose columns do not say what it says is given back as no record. */
   *all(): Generator<string> {
-    const sql = "SELECT seq, id, session, tool, outcome, body FROM records ORDER BY seq";
+    const sql = "SELECT seq, id, at_ms, session, tool, outcome, body FROM records ORDER BY seq";
     for (const row of this.#database.prepare(sql).iterate()) {
       const body = String(row["body"]);
       yield isSame(row, body) ? body : "";
@@ -174,6 +178,7 @@ function isSame(row: Readonly<Record<string, unknown>>, body: string): boolean {
   return (
     row["seq"] === record["seq"] &&
     row["id"] === record["id"] &&
+    row["at_ms"] === Date.parse(String(record["time"])) &&
     row["session"] === (record["session"] ?? null) &&
     row["tool"] === (record["tool"] ?? null) &&
     row["outcome"] === record["action"]

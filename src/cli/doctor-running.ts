@@ -67,7 +67,6 @@ function examineOne(name: string, hook: Fields | undefined, records: readonly Re
       hook: name,
       check: "last fired",
       level: "warn",
-      found: "never since it was started",
       ...whyNever(hook),
     });
   }
@@ -78,10 +77,15 @@ function examineOne(name: string, hook: Fields | undefined, records: readonly Re
   return [...findings, ...examineEarlier(name, hook, records)];
 }
 
-function whyNever(hook: Fields): { readonly fix?: string } {
+function whyNever(hook: Fields): Pick<Finding, "found" | "fix"> {
+  const found = "never since it was started";
   const points = Array.isArray(hook["points"]) ? hook["points"].map(String) : [];
-  if (points.length === 0) return {};
-  return { fix: `does the agent ask this gateway at ${points.join(", ")}? hookgate tail shows what it asks` };
+  if (points.length === 0) return { found };
+  if (Number(hook["skipped"]) > 0) {
+    const fix = 'is its "match" as it is meant? hookgate tail shows what calls name';
+    return { found: `${found}: ${String(hook["skipped"])} calls did not fit its match`, fix };
+  }
+  return { found, fix: `does the agent ask this gateway at ${points.join(", ")}? hookgate tail shows what it asks` };
 }
 
 /** Decisions that ended before the hook was reached. */

@@ -3,6 +3,7 @@ import type { ChainReport, KeptRecords } from "../records/index.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT } from "./command.ts";
 import type { CliHost } from "./host.ts";
+import { isObject } from "../is-object.ts";
 import { loadConfig } from "./load.ts";
 import { type Cell, createPaint, formatMs, formatTable, toLine, toSafeJson } from "./text.ts";
 
@@ -39,7 +40,7 @@ export const records: Command = {
   ],
   exitCodes: {
     0: "done; verify: nothing is wrong",
-    1: "there are no records, or the command line or the config is not good",
+    1: "there are no records or they cannot be read, or the command line or the config is not good",
     2: "verify: something is wrong with the records",
   },
   run: runRecords,
@@ -49,15 +50,25 @@ async function runRecords(args: Args, host: CliHost): Promise<number> {
   const action = readAction(args);
   const kept = await open(args, host);
   try {
-    if (action === "list") return await list(kept, args, host);
-    if (action === "show") return await show(kept, args, host);
-    if (action === "verify") return await verify(kept, args, host);
-    for await (const text of kept.all()) host.stdout.write(`${text}\n`);
-    return EXIT.ok;
+    return await ACTS[action](kept, args, host);
+  } catch (cause) {
+    if (cause instanceof HookgateError || cause instanceof UsageError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new HookgateError("ERR_CONFIG", `${kept.path} cannot be read: ${why}`, { cause });
   } finally {
     kept.close();
   }
 }
+
+const ACTS: Readonly<Record<Action, (kept: KeptRecords, args: Args, host: CliHost) => Promise<number>>> = {
+  list,
+  show,
+  verify,
+  async export(kept, _args, host) {
+    for await (const text of kept.all()) host.stdout.write(`${text}\n`);
+    return EXIT.ok;
+  },
+};
 
 function readAction({ positionals: [word, id] }: Args): Action {
   const action = ACTIONS.find((name) => name === word);
@@ -97,7 +108,15 @@ async function list({ store }: KeptRecords, args: Args, host: CliHost): Promise<
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function toRow({ time, point, tool = "", action, ms, session = "", id }: Fields): readonly Cell[] {
+function toRow({
+  time = "unreadable",
+  point = "",
+  tool = "",
+  action = "",
+  ms,
+  session = "",
+  id = "",
+}: Fields): readonly Cell[] {
   const isGood = action === "continue" || action === "modify" || action === "approved" || action === "respond";
   const tone = isGood ? "good" : "bad";
   const took = typeof ms === "number" ? formatMs(ms) : "";
@@ -129,7 +148,7 @@ async function verify(kept: KeptRecords, args: Args, host: CliHost): Promise<num
 }
 
 async function has(kept: KeptRecords, hash: string): Promise<boolean> {
-  for await (const text of kept.all()) if (text !== "" && parse(text)["hash"] === hash) return true;
+  for await (const text of kept.all()) if (parse(text)["hash"] === hash) return true;
   return false;
 }
 
@@ -150,7 +169,12 @@ function formatReport(
   ].join("\n");
 }
 
+/** A record's fields; none where it is damaged. */
 function parse(text: string): Fields {
-  const value: unknown = JSON.parse(text);
-  return typeof value === "object" && value !== null ? { ...value } : {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
 }

@@ -3,7 +3,7 @@ import { isLifecycleEvent, RUN_METHOD } from "../jcli/index.ts";
 import { answerHost, HOST_METHODS, type HookHost } from "../picoclaw/index.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
-import { actionOf, parseDecision } from "./decision.ts";
+import { actionOf, type Decision, parseDecision } from "./decision.ts";
 import { createGatewayApi, GATEWAY_OPTIONS, refusalOf } from "./gateway-api.ts";
 import type { CliHost } from "./host.ts";
 import { loadConfig, readFile } from "./load.ts";
@@ -24,6 +24,7 @@ export const replay: Command = {
   details: [
     "FILE holds decision records, one JSON object a line; an ID is looked up at a gateway, and without either its newest 500 records are taken.",
     'Only records with their payload can be asked again: "record": {"payload": "full"} keeps it. Where payloads are "masked" a hook sees the mask, and may decide otherwise for that alone.',
+    "A hook that gives no verdict, and gave one then or was not there, makes a difference, whatever is decided without it.",
     "The hooks really are asked: one that acts on what it is asked acts again.",
   ],
   options: {
@@ -43,7 +44,7 @@ export const replay: Command = {
   exitCodes: {
     0: "every decision is the same",
     1: "nothing could be asked again, or the command line, the records or the config is not good",
-    2: "a decision differs",
+    2: "a decision differs, or a hook that decided gives no verdict now",
     3: "the gateway cannot be reached",
   },
   run: runReplay,
@@ -54,7 +55,14 @@ interface Replayed {
   readonly record: ReadRecord;
   readonly action: string;
   readonly reason: string;
+  /** The hooks that say nothing now, and did then or were not there. */
+  readonly noVerdicts: readonly NoVerdict[];
   readonly isSame: boolean;
+}
+
+interface NoVerdict {
+  readonly hook: string;
+  readonly kind: string;
 }
 
 async function runReplay(args: Args, host: CliHost): Promise<number> {
@@ -142,15 +150,25 @@ function methodOf({ point }: ReadRecord): string | undefined {
 async function ask(record: ReadRecord, hooks: HookHost): Promise<Replayed> {
   const method = methodOf(record) ?? "";
   const answer = await answerHost(hooks, { method, params: record.input });
-  if (method === RUN_METHOD) return toReplayedRun(record, answer);
   const decision = parseDecision(answer);
-  const action = actionOf(decision);
-  const { reason } = decision;
-  return { record, action, reason, isSame: action === record.action && reason === record.reason };
+  const noVerdicts = findNoVerdicts(record, decision);
+  const isRun = method === RUN_METHOD;
+  const action = isRun ? toRunAction(answer) : actionOf(decision);
+  const reason = isRun ? record.reason : decision.reason;
+  const isSame = action === record.action && reason === record.reason && noVerdicts.length === 0;
+  return { record, action, reason, noVerdicts, isSame };
+}
+
+/** A turn that goes on because a hook does not answer is not what the hook decided. One that is only audited decides nothing. */
+function findNoVerdicts({ hooks }: ReadRecord, { records }: Decision): readonly NoVerdict[] {
+  const before = new Set(hooks.filter(({ outcome }) => outcome === "no_verdict").map(({ hook }) => hook));
+  return records
+    .filter(({ hook, outcome, would }) => outcome === "no_verdict" && would === undefined && !before.has(hook))
+    .map(({ hook, kind = "" }) => ({ hook, kind }));
 }
 
 /** An event is answered with what hooks changed, and without a reason. */
-function toReplayedRun(record: ReadRecord, answer: unknown): Replayed {
+function toRunAction(answer: unknown): string {
   const {
     halted: _,
     trace: _trace,
@@ -158,8 +176,7 @@ function toReplayedRun(record: ReadRecord, answer: unknown): Replayed {
     ...fields
   }: Partial<Record<string, unknown>> = isObject(answer) ? answer : {};
   const isChanged = Object.keys(fields).length > 0;
-  const now = typeof action === "string" ? action : isChanged ? "modify" : "continue";
-  return { record, action: now, reason: record.reason, isSame: now === record.action };
+  return typeof action === "string" ? action : isChanged ? "modify" : "continue";
 }
 
 interface Outcome {
@@ -169,22 +186,28 @@ interface Outcome {
 }
 
 function toJson({ replayed, differing, skippedCount }: Outcome): string {
-  const differences = differing.map(({ record, action, reason }) => {
+  const differences = differing.map(({ record, action, reason, noVerdicts }) => {
     const { id, time, point, tool } = record;
-    return { id, time, point, tool, before: { action: record.action, reason: record.reason }, now: { action, reason } };
+    const before = { action: record.action, reason: record.reason };
+    return { id, time, point, tool, before, now: { action, reason }, no_verdicts: noVerdicts };
   });
   return `${toSafeJson({ replayed: replayed.length, without_payload: skippedCount, differences })}\n`;
 }
 
 function toText({ replayed, differing, skippedCount }: Outcome, host: CliHost): string {
   const paint = createPaint(host.stdout, host.env);
-  const rows = differing.map(({ record, action, reason }) => [
+  const rows = differing.map(({ record, action, reason, noVerdicts }) => [
     record.id,
     record.point,
     record.tool,
     toActionCell(record.action),
     toActionCell(action),
-    reason === record.reason ? reason : `${record.reason} -> ${reason}`,
+    [
+      reason === record.reason ? reason : `${record.reason} -> ${reason}`,
+      ...noVerdicts.map(({ hook, kind }) => `no verdict of ${hook}: ${kind}`),
+    ]
+      .filter((text) => text !== "")
+      .join("; "),
   ]);
   const table =
     rows.length === 0 ? "" : `${formatTable(["ID", "POINT", "TOOL", "BEFORE", "NOW", "REASON"], rows, paint)}\n`;

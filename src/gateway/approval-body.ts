@@ -71,7 +71,7 @@ const pageFields = {
   limit: limitSchema(MAX_LISTED, DEFAULT_PAGE),
   cursor: z
     .string()
-    .regex(/^[\w-]{1,64}$/)
+    .regex(/^[\w-]{1,64}$/, "expected the next of another page")
     .optional(),
 };
 

@@ -3,11 +3,12 @@ import type { Refusal } from "./answer.ts";
 
 /** The schema of how many are on a page. */
 export function limitSchema(max: number, fallback: number): z.ZodType<number> {
+  const expected = `expected 1 to ${max}`;
   return z
     .string()
-    .regex(/^\d{1,4}$/)
+    .regex(/^\d{1,4}$/, expected)
     .transform(Number)
-    .pipe(z.number().min(1).max(max))
+    .pipe(z.number().min(1, expected).max(max, expected))
     .default(fallback);
 }
 

@@ -53,10 +53,10 @@ const listSchema = filterSchema.extend({
   limit: limitSchema(MAX_PAGE_RECORDS, DEFAULT_PAGE),
   cursor: z
     .string()
-    .regex(/^\d{1,15}$/)
+    .regex(/^\d{1,15}$/, "expected the next of another page")
     .optional(),
   since: z.iso
-    .datetime({ offset: true })
+    .datetime({ offset: true, error: "expected a time such as 2026-11-28T12:00:00Z" })
     .transform((time) => Date.parse(time))
     .optional(),
 });

@@ -1,16 +1,19 @@
+import { isObject } from "../is-object.ts";
 import type { RecordSink } from "./sink.ts";
 
 /** Sends a request to a collector; the platform's `fetch` is one. */
 export type CollectorFetch = (
   url: string,
-  init: {
-    readonly method: "POST";
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-    readonly signal: AbortSignal;
-    readonly redirect: "manual";
-  },
+  init: CollectorRequest,
 ) => Promise<{ readonly status: number; readonly body?: { cancel(): Promise<void> } | null }>;
+
+interface CollectorRequest {
+  readonly method: "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+  readonly redirect: "manual";
+}
 
 /** Options of {@link createHttpSink}. */
 export interface HttpSinkOptions {
@@ -40,6 +43,8 @@ export function createHttpSink({ url, headers, fetch, timeoutMs = 10_000 }: Http
           body: batch.map(({ text }) => `${text}\n`).join(""),
           signal: controller.signal,
           redirect: "manual",
+        }).catch((error: unknown) => {
+          throw controller.signal.aborted ? error : toUnreachable(error);
         });
         await body?.cancel();
         if (status < 200 || status > 299) throw new Error(`the collector answered ${status}`);
@@ -49,4 +54,11 @@ export function createHttpSink({ url, headers, fetch, timeoutMs = 10_000 }: Http
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** A fetch that fails says only that it did; why is the code of its cause. */
+function toUnreachable(cause: unknown): Error {
+  const { code } = { code: undefined, ...(cause instanceof Error && isObject(cause.cause) && cause.cause) };
+  const why = typeof code === "string" ? code : cause instanceof Error ? cause.message : String(cause);
+  return new Error(`the collector cannot be reached: ${why}`, { cause });
 }

@@ -51,7 +51,12 @@ function place(record: DecisionRecord, { chain, seq, hash: prev }: ChainState, l
 }
 
 function finish({ record, canonical }: Placed, hash: string): Sealed {
-  return { record, hash, text: `${canonical.slice(0, -1)},"hash":"${hash}"}` };
+  return { record, hash, text: toSealedText(canonical, hash) };
+}
+
+/** The line of a record, of its canonical JSON and its hash. */
+export function toSealedText(canonical: string, hash: string): string {
+  return `${canonical.slice(0, -1)},"hash":"${hash}"}`;
 }
 
 /** Gives a record its place behind the last one of a chain. */

@@ -1,7 +1,7 @@
 import { isObject } from "../is-object.ts";
 import { toCanonicalJson } from "./canonical.ts";
 import type { HashText } from "./record.ts";
-import { type ChainState, NO_HASH } from "./seal.ts";
+import { type ChainState, NO_HASH, toSealedText } from "./seal.ts";
 
 /** One thing that is wrong with a chain of records. */
 export interface ChainProblem {
@@ -63,8 +63,11 @@ export class ChainVerifier {
       return;
     }
     const { hash: claimed, ...record } = fields;
-    const hash = await this.#hash(toCanonicalJson(record));
+    const canonical = toCanonicalJson(record);
+    const hash = await this.#hash(canonical);
     if (hash !== claimed) this.#report("changed", seq, "its hash is another: it was changed");
+    // A field said twice is hashed as the last of it, and may be read as the first.
+    else if (text !== toSealedText(canonical, hash)) this.#report("changed", seq, "it is not written as it was");
     this.#checkPlace(seq, record);
     if (typeof record["lost"] === "number") this.#lostCount += record["lost"];
     if (seq === this.#head?.seq) {

@@ -88,7 +88,12 @@ export class SinkWriter {
     await this.flush();
     this.#isClosed = true;
     clearTimeout(this.#retryTimer);
-    if (this.#waiting.length > 0) this.#drop(this.#waiting.length);
+    const lost = this.#waiting.length;
+    if (lost > 0) {
+      this.#waiting = [];
+      this.addLost(lost);
+      this.#options.log.error("records were not written", { sink: this.#sink.name, lost: this.#lostCount });
+    }
     try {
       await this.#sink.close();
     } catch (error) {

@@ -36,7 +36,7 @@ async function doctor(
 
 const BEFORE = { "hook.before_tool": {} };
 
-describe("hookgate doctor", () => {
+describe("hookgate doctor", { timeout: 30_000 }, () => {
   test("finds nothing bad in the examples", async () => {
     dir = await makeDir({});
     const cwd = join(import.meta.dirname, "../..");
@@ -157,7 +157,8 @@ describe("hookgate doctor", () => {
   });
 
   test("asks a running gateway: when each hook fired, what it lacks, and that its reload failed", async () => {
-    const first = { hooks: { processes: { gate: hook(BEFORE), idle: hook({ "hook.after_tool": {} }) } } };
+    const picky = hook({ "hook.before_tool": {} }, { match: { tool: ["other"] } });
+    const first = { hooks: { processes: { gate: hook(BEFORE), idle: hook({ "hook.after_tool": {} }), picky } } };
     dir = await makeDir({ "hooks.json": first });
     gateway = start(["serve", "--port", "0"], { cwd: dir });
     const url = /http:\S+/.exec(await gateway.seen("try it:"))?.[0] ?? "";
@@ -179,6 +180,13 @@ describe("hookgate doctor", () => {
       }),
     );
     expect(findings).toContainEqual(expect.objectContaining({ hook: "idle", check: "last fired", level: "warn" }));
+    expect(findings).toContainEqual({
+      hook: "picky",
+      check: "last fired",
+      level: "warn",
+      found: "never since it was started: 1 calls did not fit its match",
+      fix: 'is its "match" as it is meant? hookgate tail shows what calls name',
+    });
     expect(code).toBe(1);
   }, 30_000);
 

@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -54,6 +55,36 @@ test("a gateway's records are listed, shown, exported and verified", { timeout: 
   const bad = await run(["records", "verify"], { cwd: dir });
   expect(bad).toMatchObject({ code: 2 });
   expect(bad.stdout).toContain("truncated at record 1: ends with record 1, but record 2 was written");
+});
+
+test("records that are damaged are looked at all the same, and the file is named", { timeout: 30_000 }, async () => {
+  await writeFile(join(dir, "torn.jsonl"), '{"seq":1,"id":"on');
+  const torn = await run(["records", "verify", "--file", "torn.jsonl", "--head", "f".repeat(64)], { cwd: dir });
+  expect(torn).toMatchObject({ code: 2, stderr: "" });
+  expect(torn.stdout).toContain("unreadable at record 1: not a record");
+  const none = await run(["records", "show", "one", "--file", "torn.jsonl"], { cwd: dir });
+  expect(none).toMatchObject({ code: 1, stderr: 'error: there is no record "one"\n' });
+
+  const path = join(dir, "damaged.db");
+  const database = new DatabaseSync(path);
+  const other = new DatabaseSync(join(dir, "hookgate-records.db"));
+  for (const { sql } of other.prepare("SELECT sql FROM sqlite_master WHERE type = 'table'").all()) {
+    database.exec(String(sql));
+  }
+  other.close();
+  database.exec("INSERT INTO records VALUES (1, 'one', 0, NULL, NULL, 'continue', 'not json')");
+  const list = await run(["records", "list", "--file", "damaged.db"], { cwd: dir });
+  expect(list).toMatchObject({ code: 0, stderr: "" });
+  expect(list.stdout).toContain("unreadable");
+  database.exec("DROP TABLE records");
+  database.close();
+  for (const action of ["verify", "list", "export"]) {
+    const { code, stderr } = await run(["records", action, "--file", "damaged.db"], { cwd: dir });
+    expect([code, stderr]).toEqual([1, `error: ${path} cannot be read: no such table: records\n`]);
+  }
+  await writeFile(path, "no database");
+  const { code, stderr } = await run(["records", "verify", "--file", "damaged.db"], { cwd: dir });
+  expect([code, stderr]).toEqual([1, `error: ${path} cannot be read: file is not a database\n`]);
 });
 
 test.each([

@@ -108,4 +108,19 @@ describe("what a gateway has decided", { timeout: 60_000 }, () => {
     const one = await replay(id, "--url", url, "--config", "new.json");
     expect(one.stdout).toContain("1 asked again, 1 differ");
   });
+
+  test("is not the same where a hook no longer says anything, though the turn goes on as before", async () => {
+    const gone = { enabled: true, command: ["no-such-program"], intercept: ["after_tool"] };
+    const { hooks, ...rest } = config("one") as { hooks: { processes: object } };
+    const broken = { ...rest, hooks: { ...hooks, processes: { ...hooks.processes, gone } } };
+    await writeFile(join(cwd, "broken.json"), JSON.stringify(broken));
+    const { code, stdout } = await replay("decisions.jsonl", "--config", "broken.json");
+    expect(stdout).toMatch(/after_tool +read +continue +continue +no verdict of gone: not_running\n/);
+    expect(stdout).toContain("8 asked again, 1 differ\n");
+    expect(code).toBe(2);
+    const { differences } = JSON.parse(
+      (await replay("decisions.jsonl", "--config", "broken.json", "--json")).stdout,
+    ) as { differences: unknown };
+    expect(differences).toMatchObject([{ point: "after_tool", no_verdicts: [{ hook: "gone", kind: "not_running" }] }]);
+  });
 });

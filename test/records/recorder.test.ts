@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { ChainVerifier, createHttpSink, Recorder, toCanonicalJson } from "../../src/records/index.ts";
+import { createObjectLog } from "../../src/log.ts";
 import { decision, memorySink, sha256 } from "./fixtures.ts";
 
 async function chainOf(count: number): Promise<string[]> {
@@ -29,6 +30,11 @@ describe("the chain", () => {
     ["removed", (texts: string[]) => texts.toSpliced(4, 1), ["missing 6"]],
     ["removed first", (texts: string[]) => texts.slice(1), ["missing 2"]],
     ["changed", (texts: string[]) => texts.with(4, texts[4]!.replace('"bash"', '"bosh"')), ["changed 5"]],
+    [
+      "a field said twice",
+      (texts: string[]) => texts.with(4, texts[4]!.replace("{", '{"action":"deny_tool",')),
+      ["changed 5"],
+    ],
     ["unreadable", (texts: string[]) => texts.with(4, "{"), ["unreadable 5", "missing 6"]],
     ["truncated", (texts: string[]) => texts.slice(0, 8), ["truncated 8"]],
     ["emptied", () => [], ["truncated 0"]],
@@ -109,6 +115,31 @@ describe("a recorder", () => {
     await recorder.close();
     expect(good.sealed).toHaveLength(1);
     expect(recorder.status().sinks[0]).toMatchObject({ state: "failing", lost: 1 });
+  });
+
+  test("says how many a sink that is down never had when it is closed", async () => {
+    const lines: string[] = [];
+    const log = createObjectLog((level, fields) => lines.push(JSON.stringify({ level, ...fields })));
+    const sink = memorySink();
+    sink.failure = new Error("down");
+    const recorder = new Recorder({ sinks: [sink], hash: sha256, maxWaiting: 3, log });
+    for (let index = 0; index < 3; index += 1) recorder.toObserver()(decision());
+    await recorder.flush();
+    for (let index = 0; index < 2; index += 1) recorder.toObserver()(decision());
+    await recorder.close();
+    const last: unknown = JSON.parse(lines.at(-1)!);
+    expect(last).toMatchObject({ level: "error", message: "records were not written", sink: "memory", lost: 5 });
+  });
+
+  test("says what keeps it from a collector, and no address", async () => {
+    const cause = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
+    const fetch = (): Promise<never> => Promise.reject(new TypeError("fetch failed", { cause }));
+    const recorder = new Recorder({ sinks: [createHttpSink({ url: "http://x/", fetch })], hash: sha256 });
+    recorder.toObserver()(decision());
+    await recorder.flush();
+    const error = "the collector cannot be reached: ECONNREFUSED";
+    expect(recorder.status()).toMatchObject({ sinks: [{ state: "failing", error }] });
+    await recorder.close();
   });
 
   test("posts batches to a collector", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -54,6 +54,30 @@ const QUESTIONS: readonly ListOptions[] = Array.from({ length: 32 }, (_, bits) =
   ...(bits & 8 && { sinceMs: 1000 }),
   ...(bits & 16 && { cursor: "500" }),
 }));
+
+describe("a batch", () => {
+  test("that cannot be written says why, also when SQLite has given it up by itself, as it does on a full disk", () => {
+    const database = new RecordDatabase(path);
+    const other = new DatabaseSync(path);
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END");
+    const row: Row = { atMs: 1, session: undefined, tool: undefined, outcome: "continue" };
+    expect(() => database.write([seal(row, 1)])).toThrow("the disk is full");
+    other.exec("DROP TRIGGER full");
+    other.close();
+    database.write([seal(row, 1)]);
+    expect([...database.all()]).toHaveLength(1);
+    database.close();
+  });
+
+  test("is read by the owner of its file alone", () => {
+    const database = new RecordDatabase(path);
+    database.write([seal({ atMs: 1, session: undefined, tool: undefined, outcome: "continue" }, 1)]);
+    const names = readdirSync(dir);
+    expect(names).toContain("records.db-wal");
+    expect(names.map((name) => (statSync(join(dir, name)).mode & 0o777).toString(8))).toEqual(names.map(() => "600"));
+    database.close();
+  });
+});
 
 describe("a page of records", () => {
   test.each(QUESTIONS)("is read off an index, in order: %o", (question) => {

@@ -95,6 +95,7 @@ describe("a database", () => {
       ["unreadable", "missing"],
     ],
     ["a changed column", "UPDATE records SET outcome = 'deny_tool' WHERE seq = 5", ["unreadable", "missing"]],
+    ["a changed time", "UPDATE records SET at_ms = at_ms - 1 WHERE seq = 5", ["unreadable", "missing"]],
     ["a cut end", "DELETE FROM records WHERE seq > 15", ["truncated"]],
     ["a cut beginning", "DELETE FROM records WHERE seq < 5", ["missing"]],
     [
