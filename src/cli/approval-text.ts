@@ -43,9 +43,13 @@ export function formatApproval(approval: Approval, paint: Paint, nowMs: number):
   const lines = [
     `${paint(TONES[approval.status], approval.status)}  ${paint("strong", toVisibleText(approval.tool))}  ${approval.id}`,
     ...fields.flatMap(([name, value = ""]) => (value === "" ? [] : [toField(name, toVisibleText(value), paint)])),
-    ...votes.map(({ by, decision, comment, time, how }) => {
+    ...votes.map(({ by, decision, comment, time, how, via }) => {
       const why = comment === undefined ? "" : `: ${comment}`;
-      return toField("vote", toVisibleText(`${by} (${how}) ${decision} ${time}${why}`), paint);
+      return toField(
+        "vote",
+        toVisibleText(`${by} (${how}${via === undefined ? "" : ` ${via}`}) ${decision} ${time}${why}`),
+        paint,
+      );
     }),
     toField("runs", "", paint).trimEnd(),
     ...toVisibleText(JSON.stringify(approval.arguments, undefined, 2), { keepsLines: true })

@@ -1,3 +1,4 @@
+import { approvalEventCases } from "./approval-event.cases.ts";
 import { abortCases } from "./abort.cases.ts";
 import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
@@ -100,6 +101,7 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalEventCases,
   ...approvalRouteCases,
   ...approvalWaitCases,
   ...approvalStreamCases,
