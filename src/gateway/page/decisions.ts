@@ -153,12 +153,12 @@ function renderRow(record: RecordView | undefined): Markup {
   const failedOpen = hooks.filter(({ failed_open: isOpen }) => isOpen === true).length;
   return html`<tr>
     <th scope="row" class="time"><a href="${toDecisionPath(id)}">${toTime(time, { isExact: true })}</a></th>
-    <td data-name="Point">${shown(point)}</td>
-    <td data-name="Tool" class="code">${tool !== undefined && shownShort(tool, 80)}</td>
+    <td data-name="Point" class="word">${shown(point)}</td>
+    <td data-name="Tool" class="code some">${tool !== undefined && shownShort(tool, 80)}</td>
     <td data-name="Outcome">${toState(shown(action), outcomeTone(action))}</td>
     <td data-name="Reason" class="all">${reason !== "" && shownShort(reason)}</td>
-    <td data-name="Session">${session !== undefined && shownShort(session, 60)}</td>
-    <td data-name="Caller">${caller !== undefined && shownShort(caller, 60)}</td>
+    <td data-name="Session" class="some">${session !== undefined && shownShort(session, 60)}</td>
+    <td data-name="Caller" class="some">${caller !== undefined && shownShort(caller, 60)}</td>
     <td data-name="Hooks" class="num">
       ${toCount(hooks.length)}${
         failedOpen > 0 && html`<span class="kinds">${toState(`${toCount(failedOpen)} failed open`, "warn")}</span>`

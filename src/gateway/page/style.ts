@@ -83,6 +83,8 @@ tbody th.time, tbody th .quiet, tbody th .tag { font-weight: 400; }
 tbody tr:hover { background: color-mix(in srgb, var(--sunk) 55%, transparent); }
 .num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .time { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.word { white-space: nowrap; }
+.some { min-width: 11ch; }
 tr.more > td { border-top: 0; padding-top: 0; color: var(--quiet); font-size: 13px; }
 .kinds { font-size: 12.5px; color: var(--quiet); display: block; }
 .points { display: flex; flex-wrap: wrap; gap: 3px; }
