@@ -211,3 +211,4 @@ export {
   type RequestContext,
   type SignatureScheme,
 } from "./endpoint/index.ts";
+export { toVisibleText, type VisibleTextOptions } from "./visible-text.ts";

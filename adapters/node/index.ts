@@ -208,3 +208,4 @@ export {
   type SigningHost,
 } from "../../src/index.ts";
 export { sha256 } from "./sha256.ts";
+export { toVisibleText, type VisibleTextOptions } from "../../src/visible-text.ts";

@@ -9,7 +9,7 @@ const CONFIG = ["--config", "examples/hooks.json"];
 describe("examples/hooks.json", () => {
   test("is good, and every hook in it comes up", async () => {
     const { code, stdout } = await run(["check", ...CONFIG], { cwd: ROOT });
-    expect(stdout).toMatch(/^examples\/hooks\.json: 4 hooks, good\n/);
+    expect(stdout).toMatch(/^examples\/hooks\.json: 5 hooks, good\n/);
     expect(code).toBe(0);
   });
 
