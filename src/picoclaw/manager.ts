@@ -177,7 +177,7 @@ export class HookManager implements HookHost {
       decision.action === "continue" ||
       (decision.action === "respond" && responder?.trust.respondRequiresApproval === true);
     if (!needsApproval) return toToolCheck(decision, undefined);
-    const { traceparent } = outcome;
+    const traceparent = checkTraceparent(options?.traceparent) ?? outcome.traceparent;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
     return toToolCheck(
       decision,

@@ -58,7 +58,8 @@ export function createHttpSink({ url, headers, fetch, timeoutMs = 10_000 }: Http
 
 /** A fetch that fails says only that it did; why is the code of its cause. */
 function toUnreachable(cause: unknown): Error {
-  const { code } = { code: undefined, ...(cause instanceof Error && isObject(cause.cause) && cause.cause) };
-  const why = typeof code === "string" ? code : cause instanceof Error ? cause.message : String(cause);
+  const inner = cause instanceof Error ? (cause.cause ?? cause) : cause;
+  const code = isObject(inner) ? inner["code"] : undefined;
+  const why = typeof code === "string" ? code : inner instanceof Error ? inner.message : String(inner);
   return new Error(`the collector cannot be reached: ${why}`, { cause });
 }

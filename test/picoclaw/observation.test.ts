@@ -50,6 +50,25 @@ test("hooks that are called together have a span each, and changes belong to the
   expect(spans.toSorted()).toEqual([...namesOf(decision?.records), "modify"].toSorted());
 });
 
+test.each([
+  ["of the host", `00-${"c".repeat(32)}-${"d".repeat(16)}-01`],
+  ["of the point before, so that they are in one trace", undefined],
+])("the spans of both points of a tool check are children %s", async (_name, given) => {
+  const parents: (string | undefined)[] = [];
+  const own = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  const manager = new HookManager({
+    tracer: {
+      start(_point, { traceparent }) {
+        parents.push(traceparent);
+        return { traceparent: own, startHook: () => ({ traceparent: own, end() {} }), end() {} };
+      },
+    },
+  });
+  await manager.mount({ beforeTool: () => undefined, approveTool: () => ({ approved: true }) }, { name: "gate" });
+  await manager.checkTool({ tool: "ls" }, { traceparent: given });
+  expect(parents).toEqual([given, given ?? own]);
+});
+
 test("a hook that is cut, and one that is not called, are in the record as in the answer", async () => {
   const { manager, decisions, spans } = await watch({
     denying: [{ beforeTool: async () => ({ action: "deny_tool" }) }, together],

@@ -131,13 +131,16 @@ describe("a recorder", () => {
     expect(last).toMatchObject({ level: "error", message: "records were not written", sink: "memory", lost: 5 });
   });
 
-  test("says what keeps it from a collector, and no address", async () => {
-    const cause = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
+  test.each([
+    ["ECONNREFUSED", Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" })],
+    ["bad port", new Error("bad port")],
+    ["fetch failed", undefined],
+  ])("says what keeps it from a collector: %s", async (why, cause) => {
     const fetch = (): Promise<never> => Promise.reject(new TypeError("fetch failed", { cause }));
     const recorder = new Recorder({ sinks: [createHttpSink({ url: "http://x/", fetch })], hash: sha256 });
     recorder.toObserver()(decision());
     await recorder.flush();
-    const error = "the collector cannot be reached: ECONNREFUSED";
+    const error = `the collector cannot be reached: ${why}`;
     expect(recorder.status()).toMatchObject({ sinks: [{ state: "failing", error }] });
     await recorder.close();
   });
