@@ -163,7 +163,11 @@ describe("records on the edge", () => {
     const { ask, lines } = createRecording({ http: { url: "https://collector.example" } });
     expect((await ask()).status).toBe(200);
     expect(lines).toContainEqual(
-      expect.objectContaining({ level: "error", message: "records cannot be written", error: "no network" }),
+      expect.objectContaining({
+        level: "error",
+        message: "records cannot be written",
+        error: "the collector cannot be reached: no network",
+      }),
     );
     const reply = await ask({ host: "localhost", path: "/readyz" });
     expect(await reply.json()).toMatchObject({
