@@ -62,7 +62,8 @@ const MAX_SWEPT = 200;
 /** How often approvals whose time is over are looked for, in milliseconds. */
 const TIDY_MS = 10_000;
 
-const platformTimer: StartTimer = (run, delayMs) => {
+/** Timers of the platform. */
+export const platformTimer: StartTimer = (run, delayMs) => {
   const timer = setTimeout(run, delayMs);
   return () => clearTimeout(timer);
 };

@@ -1,7 +1,7 @@
 import { type Log, silentLog } from "../log.ts";
 import { settlesWithin } from "../wait.ts";
 import type { Approval } from "./approval.ts";
-import type { ApprovalNews, StartTimer } from "./manager.ts";
+import { type ApprovalNews, platformTimer, type StartTimer } from "./manager.ts";
 import type { Notice } from "./notice.ts";
 
 /** A notification that did not arrive. The message is a constant or a status: it holds no address and no secret. */
@@ -77,11 +77,6 @@ export interface NotifierOptions {
 const BASE_MS = 1000;
 const MAX_BACKOFF_MS = 120_000;
 const MAX_ERROR_CHARS = 300;
-
-const platformTimer: StartTimer = (run, delayMs) => {
-  const timer = setTimeout(run, delayMs);
-  return () => clearTimeout(timer);
-};
 
 /**
  * Tells people of approvals. It holds nothing up: what it is handed is delivered later, again with growing delays when that
