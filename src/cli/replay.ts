@@ -141,7 +141,8 @@ function parse(line: string): unknown {
 }
 
 /** What a record is asked again by; undefined where it was no question. */
-function methodOf({ point }: ReadRecord): string | undefined {
+function methodOf({ point, action }: ReadRecord): string | undefined {
+  if (action === "detached") return undefined;
   if (isLifecycleEvent(point)) return RUN_METHOD;
   const method = `hook.${point}`;
   return HOST_METHODS.includes(method) ? method : undefined;

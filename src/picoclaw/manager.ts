@@ -323,7 +323,8 @@ export class HookManager implements HookHost {
       });
       observer?.end(outcome);
       if (outcome.detached !== undefined) {
-        const later = { rules, traceparent, now: this.#now, log: this.#log, onDetached: this.#onDetached };
+        const to = { log: this.#log, onDetached: this.#onDetached, onDecision: this.#watchers.onDecision };
+        const later = { rules, traceparent, now: this.#now, id: outcome.id, caller, ...to };
         for (const detached of outcome.detached) callLater(detached, later);
       }
       if (outcome.aborted) {

@@ -1,3 +1,4 @@
+import type { ObservedDecision } from "../../src/chain/index.ts";
 import { type Hook, HookManager } from "../../src/picoclaw/index.ts";
 import { type Case, equal, ok } from "./case.ts";
 import { casesOf, createGate, META, outcomesOf, toolCall } from "./fixture.ts";
@@ -47,6 +48,30 @@ export const auditCases: readonly Case[] = casesOf(
       gate.open({ action: "deny_tool" });
       await manager.flush(1000);
       equal([seen, late, manager.hooks()[1]?.calls], [["rm"], [["shadow", "deny_tool"]], 1]);
+    },
+    "what-a-detached-hook-would-have-done-is-a-record-of-its-own": async () => {
+      const decisions: ObservedDecision[] = [];
+      const manager = await mountAll(
+        {
+          shadow: {
+            hook: { beforeTool: () => ({ action: "deny_tool", reason: "no" }) },
+            mode: "audit",
+            detached: true,
+          },
+        },
+        { onDecision: (decision) => void decisions.push(decision) },
+      );
+      const { trace } = await manager.beforeTool(toolCall());
+      await manager.flush(1000);
+      equal(
+        decisions.map(({ action, reason, records }) => [action, reason, records.map(({ would }) => would)]),
+        [
+          ["continue", "", []],
+          ["detached", `after decision ${trace.id}`, ["deny_tool: no"]],
+        ],
+      );
+      equal(decisions[0]?.traceId, decisions[1]?.traceId);
+      ok(decisions[0]?.id !== decisions[1]?.id, "they have one id");
     },
     "what-waits-after-verdicts-is-bounded-and-counted": async () => {
       const gate = createGate();

@@ -26,6 +26,7 @@ const OUTCOMES = [
   "respond",
   "approved",
   "deny_tool",
+  "detached",
   "denied",
   "abort_turn",
   "hard_abort",
