@@ -16,17 +16,25 @@ export function exceedsDepth(value: unknown, limit: number): boolean {
   return Object.values(value).some((part) => exceedsDepth(part, limit - 1));
 }
 
-/** Whether two JSON values are the same; key order does not matter. Two objects that JSON does not have never are. */
+/**
+ * Whether two values are the same as JSON; key order does not matter. What JSON leaves out of an object counts for nothing,
+ * and what it writes as null in an array is null. Two objects that JSON does not have never are.
+ */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
     // Not `every`: it passes over holes.
-    for (const [index, item] of a.entries()) if (!isSameJson(item, b[index])) return false;
+    for (const [index, item] of a.entries()) if (!isSameJson(item ?? null, b[index] ?? null)) return false;
     return true;
   }
   if (!isObject(a) || !isObject(b) || !isPlainObject(a) || !isPlainObject(b)) return false;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]));
+  let surplus = 0;
+  for (const [key, value] of Object.entries(a)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(b, key) || !isSameJson(value, b[key])) return false;
+    surplus += 1;
+  }
+  for (const value of Object.values(b)) if (value !== undefined) surplus -= 1;
+  return surplus === 0;
 }
