@@ -119,6 +119,8 @@ async function askUntilUsed(
     const { approval } = await approvals.ask(toQuestion(request, rule));
     const timeoutMs = Math.max(0, context.remainingMs - untilMs);
     const settled = await approvals.wait(approval.id, { timeoutMs, signal });
+    // Another call of the same kind has used it: nobody denied this one, so people are asked anew.
+    if (settled.status === "consumed") continue;
     if (settled.status !== "approved") {
       return { approved: false, reason: toReason(settled), approval: await toSigned(settled, request, signer) };
     }

@@ -64,6 +64,24 @@ export const humanApprovalCases: readonly Case[] = casesOf(
       });
       equal(left, 0);
     },
+    "a call whose approval another one has used by the time it looks asks anew, and is not told of a denial":
+      async () => {
+        const { begin, approvals, clock, decide } = await openHumanStage({ wait_ms: 5000 });
+        const wait = approvals.wait.bind(approvals);
+        approvals.wait = async (id, options) => {
+          const { status, call } = await wait(id, options);
+          if (status === "approved") await approvals.use(call);
+          return approvals.get(id);
+        };
+        const { asked, id } = await begin();
+        const timer = clock.nextTimer();
+        await decide(id);
+        await Promise.race([timer, asked]);
+        clock.advance(5000);
+        const { approved, approval, reason } = await asked;
+        equal([approved, approval?.status, approval?.id === id], [false, "pending", false]);
+        ok(reason.startsWith(`approval ${approval?.id} is pending: `), reason);
+      },
     "a call that has waited is told that the approval is pending, and runs when it comes again": async () => {
       const { begin, ask, decide, clock, news } = await openHumanStage({ wait_ms: 5000 });
       const { asked, id } = await begin();
