@@ -186,10 +186,10 @@ class TargetQueue {
       const isOver = !error.mayRetry || attempt >= maxAttempts || this.#now() + delayMs >= untilMs;
       this.#noteFailure(error.message, isOver ? "given up" : "to be tried again");
       if (!isOver) await this.#pause(delayMs);
-      if (isOver || this.#isClosed) {
-        this.#failed += 1;
-        return;
-      }
+      if (!isOver && !this.#isClosed) continue;
+      if (!isOver) this.#noteFailure(error.message, "given up: the gateway stops");
+      this.#failed += 1;
+      return;
     }
   }
 
