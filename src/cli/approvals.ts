@@ -1,9 +1,9 @@
-import { createGatewayClient, type GatewayApprovals } from "../client/index.ts";
+import type { GatewayApprovals } from "../client/index.ts";
 import { HookgateError, isHookCallError } from "../errors.ts";
 import { formatApproval, formatApprovals } from "./approval-text.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, EXIT } from "./command.ts";
-import { DEFAULT_GATEWAY_URL, GATEWAY_OPTIONS, readToken } from "./gateway-api.ts";
+import { createClient, GATEWAY_OPTIONS } from "./gateway-api.ts";
 import type { CliHost } from "./host.ts";
 import { createPaint, toLine, toSafeJson } from "./text.ts";
 
@@ -67,22 +67,6 @@ async function runApprovals(args: Args, host: CliHost): Promise<number> {
     throw error;
   } finally {
     await client.close();
-  }
-}
-
-function createClient(args: Args, host: CliHost): ReturnType<typeof createGatewayClient> {
-  const token = readToken(args, host);
-  try {
-    return createGatewayClient({
-      url: args.get("url") ?? DEFAULT_GATEWAY_URL,
-      fetch: host.fetch,
-      token,
-      allowInsecure: args.has("allow-insecure"),
-    });
-  } catch (error) {
-    // It begins with the name of the option, which is the flag's.
-    if (error instanceof TypeError) throw new UsageError(`--${error.message}`);
-    throw error;
   }
 }
 

@@ -1,10 +1,10 @@
-import { createGatewayClient } from "../client/index.ts";
 import { nearestName } from "../config/index.ts";
 import { answerHost, type HookHost } from "../picoclaw/index.ts";
 import { type Args, UsageError } from "./args.ts";
 import { connectEndpoint, ENDPOINT_FLAGS, ENDPOINT_OPTIONS } from "./call-endpoint.ts";
 import { type Command, CONFIG_OPTION, logLevelOption, readLogLevel } from "./command.ts";
 import { formatDecision, parseDecision, toExitCode } from "./decision.ts";
+import { createClient } from "./gateway-api.ts";
 import type { CliHost } from "./host.ts";
 import { loadConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
@@ -109,26 +109,7 @@ async function ask(point: CallPoint, args: Args, host: CliHost): Promise<HookHos
 
 /** A client of the gateway that `--url` names. */
 export function connect(args: Args, host: CliHost): HookHost {
-  const url = args.get("url") ?? "";
-  const name = args.get("token-env");
-  const token = name === undefined ? undefined : host.env[name];
-  if (name !== undefined && (token === undefined || token === "")) {
-    throw new UsageError(`--token-env: the environment variable ${name} is not set`);
-  }
   const log = createTextLog(host, readLogLevel(args, "error"));
-  try {
-    return createGatewayClient({
-      url,
-      token,
-      allowInsecure: args.has("allow-insecure"),
-      // Nobody decided, and that is what this is asked to tell.
-      failure: { interceptors: "abort_turn" },
-      fetch: host.fetch,
-      log,
-    });
-  } catch (error) {
-    // It begins with the name of the option, which is the flag's but for one.
-    if (error instanceof TypeError) throw new UsageError(`--${error.message.replace(/^token:/, "token-env:")}`);
-    throw error;
-  }
+  // Nobody decided, and that is what this is asked to tell.
+  return createClient(args, host, { failure: { interceptors: "abort_turn" }, log });
 }

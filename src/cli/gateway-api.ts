@@ -1,4 +1,5 @@
 import { type GatewayResponse, readText } from "../client/fetch.ts";
+import { createGatewayClient, type GatewayClient, type GatewayClientOptions } from "../client/index.ts";
 import { parseGatewayUrl, toApiBase } from "../client/url.ts";
 import { HookgateError } from "../errors.ts";
 import { type Args, type OptionSpecs, UsageError } from "./args.ts";
@@ -89,6 +90,27 @@ export function createGatewayApi(args: Args, host: CliHost): GatewayApi {
   };
 }
 
+/**
+ * Makes a client of the gateway that the flags name.
+ * @param more - What the command wants otherwise than by default.
+ * @throws {UsageError} when the URL or the token is none, or the token's variable is not set
+ */
+export function createClient(
+  args: Args,
+  host: CliHost,
+  more: Pick<GatewayClientOptions, "failure" | "log"> = {},
+): GatewayClient {
+  const token = readToken(args, host);
+  const url = args.get("url") ?? DEFAULT_GATEWAY_URL;
+  try {
+    return createGatewayClient({ url, token, allowInsecure: args.has("allow-insecure"), fetch: host.fetch, ...more });
+  } catch (error) {
+    // It begins with the name of the option, which is the flag's but for one.
+    if (error instanceof TypeError) throw new UsageError(`--${error.message.replace(/^token:/, "token-env:")}`);
+    throw error;
+  }
+}
+
 /** Why a gateway refused, from its answer. */
 export function refusalOf({ status, body }: ApiAnswer): string {
   const error = isObject(body) ? body["error"] : undefined;
@@ -105,11 +127,7 @@ function readBase(args: Args): string {
   }
 }
 
-/**
- * The gateway's token.
- * @throws {UsageError} when its variable is not set
- */
-export function readToken(args: Args, { env }: CliHost): string | undefined {
+function readToken(args: Args, { env }: CliHost): string | undefined {
   const name = args.get("token-env");
   if (name === undefined) return undefined;
   const token = env[name] ?? "";
