@@ -2,7 +2,7 @@ import {
   type Approval,
   APPROVAL_STATUSES,
   type ApprovalStore,
-  assertListLimit,
+  assertListOptions,
   ChangeHub,
   readApproval,
   storeUnavailable,
@@ -131,7 +131,7 @@ class RedisApprovalStore implements ApprovalStore {
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     const { status = "", maxApprovals, cursor } = options;
-    assertListLimit(maxApprovals);
+    assertListOptions({ maxApprovals, cursor });
     const from = cursor === undefined ? "+" : `(${cursor}`;
     const { ids, approvals } = toPage(await this.#run(LIST, [status, from, String(maxApprovals + 1)]));
     const page = approvals.slice(0, maxApprovals);

@@ -1,7 +1,7 @@
 import {
   type Approval,
   type ApprovalStore,
-  assertListLimit,
+  assertListOptions,
   ChangeHub,
   readApproval,
   storeUnavailable,
@@ -79,7 +79,7 @@ class SqliteApprovalStore implements ApprovalStore {
   }
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
-    assertListLimit(options.maxApprovals);
+    assertListOptions(options);
     return this.#use((database) => database.list(options));
   }
 

@@ -5,7 +5,7 @@ import { ChangeHub } from "./change-hub.ts";
 import {
   type ApprovalIndex,
   type ApprovalStore,
-  assertListLimit,
+  assertListOptions,
   readApproval,
   storeUnavailable,
   toApprovalIndex,
@@ -74,7 +74,7 @@ class MemoryApprovalStore implements ApprovalStore {
     cursor,
   }: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     this.#assertOpen();
-    assertListLimit(maxApprovals);
+    assertListOptions({ maxApprovals, cursor });
     const fitting = [...this.#kept.values()]
       .filter(
         (entry) => (status === undefined || entry.status === status) && (cursor === undefined || entry.id < cursor),

@@ -3,7 +3,7 @@ import type { ApprovalPeer } from "./actor.ts";
 import { type Approval, APPROVAL_STATUSES } from "./approval.ts";
 import {
   type ApprovalStore,
-  assertListLimit,
+  assertListOptions,
   type OnApprovalChange,
   readApproval,
   storeUnavailable,
@@ -64,7 +64,7 @@ class RemoteApprovalStore implements ApprovalStore {
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     const { status, maxApprovals, cursor } = options;
-    assertListLimit(maxApprovals);
+    assertListOptions({ maxApprovals, cursor });
     const rows = await this.#ask((peer) => peer.list({ status, cursor, maxRows: maxApprovals + 1 }));
     const page = rows.slice(0, maxApprovals);
     const approvals = page.map(({ body }) => readApproval(body));

@@ -78,7 +78,11 @@ export interface ApprovalStore extends ReplayStore {
   replace(next: Approval): Promise<boolean>;
   /** The approval that is open for a call, whether or not its time is over. */
   findOpen(call: string): Promise<Approval | undefined>;
-  /** Lists approvals by id, the newest first. One that changes meanwhile is on one page or on none, never on two. */
+  /**
+   * Lists approvals by id, the newest first. One that changes meanwhile is on one page or on none, never on two.
+   * @throws {RangeError} when `maxApprovals` is out of bounds
+   * @throws {HookgateError} `ERR_INVALID_PARAMS` when `cursor` is none
+   */
   list(options: ApprovalListOptions): Promise<ApprovalPage>;
   /** Open approvals whose time is over, at most `maxApprovals`, those that expired first before others. */
   due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]>;
@@ -143,11 +147,22 @@ export function storeUnavailable(why: string, cause?: unknown): HookgateError {
   return new HookgateError("ERR_STORE_UNAVAILABLE", `the approval store is not available: ${why}`, { cause });
 }
 
+/** What a page can begin at: the id of an approval, also of one that is not there any more. */
+export const CURSOR_PATTERN: RegExp = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** What {@link CURSOR_PATTERN} matches, in words. */
+export const EXPECTED_CURSOR = "expected the next of another page";
+
 /**
- * Checks the bound of a page.
- * @throws {RangeError} when it is not an integer from 1 to {@link MAX_LISTED}
+ * Checks the bound of a page, and where it begins.
+ * @throws {RangeError} when the bound is not an integer from 1 to {@link MAX_LISTED}
+ * @throws {HookgateError} `ERR_INVALID_PARAMS` when the cursor is none
  */
-export function assertListLimit(maxApprovals: number): void {
-  if (Number.isInteger(maxApprovals) && maxApprovals >= 1 && maxApprovals <= MAX_LISTED) return;
-  throw new RangeError(`maxApprovals: expected an integer from 1 to ${MAX_LISTED}, got ${maxApprovals}`);
+export function assertListOptions({ maxApprovals, cursor }: Omit<ApprovalListOptions, "status">): void {
+  if (!Number.isInteger(maxApprovals) || maxApprovals < 1 || maxApprovals > MAX_LISTED) {
+    throw new RangeError(`maxApprovals: expected an integer from 1 to ${MAX_LISTED}, got ${maxApprovals}`);
+  }
+  if (cursor !== undefined && !CURSOR_PATTERN.test(cursor)) {
+    throw new HookgateError("ERR_INVALID_PARAMS", `cursor: ${EXPECTED_CURSOR}`);
+  }
 }

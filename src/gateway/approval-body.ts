@@ -4,6 +4,8 @@ import {
   APPROVAL_STATUSES,
   type ApprovalScope,
   type ApprovalStatus,
+  CURSOR_PATTERN,
+  EXPECTED_CURSOR,
   MAX_LISTED,
 } from "../approvals/index.ts";
 import type { Refusal } from "./answer.ts";
@@ -69,10 +71,7 @@ const cancelSchema: z.ZodType<CancelBody> = z.strictObject({
 
 const pageFields = {
   limit: limitSchema(MAX_LISTED, DEFAULT_PAGE),
-  cursor: z
-    .string()
-    .regex(/^[\w-]{1,64}$/, "expected the next of another page")
-    .optional(),
+  cursor: z.string().regex(CURSOR_PATTERN, EXPECTED_CURSOR).optional(),
 };
 
 /** The schema of the query of a page of grants. */

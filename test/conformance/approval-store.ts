@@ -169,6 +169,25 @@ const listing: Readonly<Record<string, Behaviour>> = {
     equal(await store.list({ status: "pending", maxApprovals: 2, cursor: head.next }), { approvals: pending.slice(2) });
     equal(await store.list({ status: "expired", maxApprovals: 2 }), { approvals: [] });
   },
+  "a page begins at the next of another, or is refused": async ({ store, now }) => {
+    await store.create(newApproval(now()));
+    for (const cursor of [
+      "zz",
+      "",
+      "0",
+      "+",
+      "-",
+      "(",
+      "[a",
+      `${newApproval(now()).id}0`,
+      newApproval(now()).id.toUpperCase(),
+    ]) {
+      for (const status of ["pending", undefined] as const) {
+        await rejects(store.list({ status, maxApprovals: 1, cursor }), "ERR_INVALID_PARAMS");
+      }
+    }
+    equal(await store.list({ maxApprovals: 1, cursor: newApproval(0).id }), { approvals: [] });
+  },
   "a page has a bound": async ({ store }) => {
     for (const maxApprovals of [0, -1, 1.5, MAX_LISTED + 1, Number.NaN])
       await rejects(store.list({ maxApprovals }), "RangeError");

@@ -163,6 +163,13 @@ export const approvalRouteCases: readonly Case[] = casesOf(
       for (const query of ["status=open", "limit=0", "limit=501", "limit=x", "cursor=a'b", "state=pending"]) {
         equal((await at(`/v1/approvals?${query}`)).status, 400);
       }
+      for (const route of ["/v1/approvals", "/v1/grants"]) {
+        for (const cursor of ["zz", "", "0", id.toUpperCase(), `${id}0`]) {
+          const { status, json } = await at(`${route}?cursor=${cursor}`);
+          equal([status, errorOf(json).message], [400, "cursor: expected the next of another page"]);
+        }
+        equal((await at(`${route}?cursor=${id}`)).status, 200);
+      }
       for (const query of ["wait=61", "wait=-1", "wait=1.5", "wait=", "for=5"]) {
         equal((await at(`/v1/approvals/${id}?${query}`)).status, 400);
       }
