@@ -43,6 +43,10 @@ export class ApprovalsObject extends DurableObject implements ApprovalPeer {
     return this.#actor.findOpen(call);
   }
 
+  findLast(call: string): ReturnType<ApprovalPeer["findLast"]> {
+    return this.#actor.findLast(call);
+  }
+
   replace(entry: ApprovalIndex): ReturnType<ApprovalPeer["replace"]> {
     return this.#actor.replace(entry);
   }

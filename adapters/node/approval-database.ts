@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS approvals (
   expires_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL, seq INTEGER NOT NULL, body TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS approvals_call ON approvals (call) WHERE is_open = 1;
+CREATE INDEX IF NOT EXISTS approvals_last ON approvals (call, seq);
 CREATE INDEX IF NOT EXISTS approvals_due ON approvals (expires_ms) WHERE is_open = 1;
 CREATE INDEX IF NOT EXISTS approvals_settled ON approvals (changed_ms) WHERE is_open = 0;
 CREATE INDEX IF NOT EXISTS approvals_status ON approvals (status, id);
@@ -95,6 +96,12 @@ export class ApprovalDatabase {
 
   findOpen(call: string): string | undefined {
     return bodyOf(this.#prepare("SELECT body FROM approvals WHERE call = ? AND is_open = 1").get(call));
+  }
+
+  findLast(call: string): string | undefined {
+    // What is settled does not change again, so the last that changed is the last that was asked for.
+    const sql = "SELECT body FROM approvals WHERE call = ? ORDER BY seq DESC LIMIT 1";
+    return bodyOf(this.#prepare(sql).get(call));
   }
 
   list({ status, maxApprovals, cursor }: ApprovalListOptions): ApprovalPage {

@@ -16,6 +16,7 @@ import { RedisConnection } from "./redis-connection.ts";
 import {
   APPROVAL_KEYS,
   CREATE,
+  FIND_LAST,
   FIND_OPEN,
   INSERT,
   LIST,
@@ -127,6 +128,10 @@ class RedisApprovalStore implements ApprovalStore {
 
   async findOpen(call: string): Promise<Approval | undefined> {
     return read(await this.#run(FIND_OPEN, [call]));
+  }
+
+  async findLast(call: string): Promise<Approval | undefined> {
+    return read(await this.#run(FIND_LAST, [call]));
   }
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {

@@ -13,10 +13,10 @@ export interface RedisScript {
  * others, and all are in one slot of a cluster.
  */
 export const APPROVAL_KEYS: readonly string[] = [
-  // id -> "version status"; id -> the approval as JSON; call -> the id of what is open for it
+  // id -> "version status call"; id -> the approval as JSON; call -> the id of its last, the only one that may be open
   "head",
   "body",
-  "open",
+  "last",
   // ids by when they expire, by when they were settled, and by themselves
   "due",
   "settled",
@@ -26,7 +26,7 @@ export const APPROVAL_KEYS: readonly string[] = [
   ...APPROVAL_STATUSES.map((status) => `status:${status}`),
 ];
 
-const NAMES = "local HEAD, BODY, OPEN, DUE, SETTLED, ALL, SEQ = unpack(KEYS, 1, 7)";
+const NAMES = "local HEAD, BODY, LAST, DUE, SETTLED, ALL, SEQ = unpack(KEYS, 1, 7)";
 const BY = `local BY = {${APPROVAL_STATUSES.map((status, index) => `${status} = KEYS[${8 + index}]`).join(", ")}}`;
 
 /** A change: after it, where others listen, "seq id version status" is published. */
@@ -37,15 +37,13 @@ local function keep(old)
     if old then redis.call('ZREM', BY[old], id) end
     redis.call('ZADD', BY[status], 0, id)
   end
-  redis.call('HSET', HEAD, id, version .. ' ' .. status)
+  redis.call('HSET', HEAD, id, version .. ' ' .. status .. ' ' .. call)
   redis.call('HSET', BODY, id, body)
   redis.call('ZADD', ALL, 0, id)
   if isOpen == '1' then
-    redis.call('HSET', OPEN, call, id)
     redis.call('ZADD', DUE, expires, id)
     redis.call('ZREM', SETTLED, id)
   else
-    if redis.call('HGET', OPEN, call) == id then redis.call('HDEL', OPEN, call) end
     redis.call('ZREM', DUE, id)
     redis.call('ZADD', SETTLED, changed, id)
   end
@@ -56,12 +54,11 @@ end`;
 
 /** Arguments: what is kept, and the channel. Answers `created`, `taken`, or the approval that is open. */
 export const CREATE: RedisScript = toScript(`${KEEP}
-if isOpen == '1' then
-  local open = redis.call('HGET', OPEN, call)
-  local there = open and redis.call('HGET', BODY, open)
-  if there then return {'open', there} end
-end
+local last = isOpen == '1' and redis.call('HGET', LAST, call)
+local there = last and redis.call('ZSCORE', DUE, last) and redis.call('HGET', BODY, last)
+if there then return {'open', there} end
 if redis.call('HEXISTS', HEAD, id) == 1 then return {'taken'} end
+redis.call('HSET', LAST, call, id)
 keep(nil)
 return {'created'}`);
 
@@ -69,14 +66,19 @@ return {'created'}`);
 export const REPLACE: RedisScript = toScript(`${KEEP}
 local head = redis.call('HGET', HEAD, id)
 if not head then return 0 end
-local before, old = string.match(head, '^(%d+) (%a+)$')
+local before, old = string.match(head, '^(%d+) (%a+)')
 if tonumber(before) ~= tonumber(version) - 1 then return 0 end
 keep(old)
 return 1`);
 
 /** Arguments: a call. Answers the approval that is open for it. */
 export const FIND_OPEN: RedisScript = toScript(`
-local id = redis.call('HGET', OPEN, ARGV[1])
+local id = redis.call('HGET', LAST, ARGV[1])
+return id and redis.call('ZSCORE', DUE, id) and redis.call('HGET', BODY, id)`);
+
+/** Arguments: a call. Answers the approval of it that was asked for last. */
+export const FIND_LAST: RedisScript = toScript(`
+local id = redis.call('HGET', LAST, ARGV[1])
 return id and redis.call('HGET', BODY, id)`);
 
 const WITH_BODIES = `
@@ -98,8 +100,9 @@ export const PRUNE: RedisScript = toScript(`
 local ids = redis.call('ZRANGEBYSCORE', SETTLED, '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
 for _, id in ipairs(ids) do
   local head = redis.call('HGET', HEAD, id)
-  local status = head and string.match(head, '%a+$')
+  local status, call = string.match(head or '', '^%d+ (%a+) (%x+)$')
   if status then redis.call('ZREM', BY[status], id) end
+  if call and redis.call('HGET', LAST, call) == id then redis.call('HDEL', LAST, call) end
   redis.call('ZREM', SETTLED, id)
   redis.call('ZREM', ALL, id)
   redis.call('HDEL', HEAD, id)

@@ -78,6 +78,11 @@ class SqliteApprovalStore implements ApprovalStore {
     return body === undefined ? undefined : readApproval(body);
   }
 
+  async findLast(call: string): Promise<Approval | undefined> {
+    const body = this.#use((database) => database.findLast(call));
+    return body === undefined ? undefined : readApproval(body);
+  }
+
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     assertListOptions(options);
     return this.#use((database) => database.list(options));

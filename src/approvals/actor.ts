@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS approvals (
   expires_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL, seq INTEGER NOT NULL, body TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS approvals_call ON approvals (call) WHERE is_open = 1;
+CREATE INDEX IF NOT EXISTS approvals_last ON approvals (call, seq);
 CREATE INDEX IF NOT EXISTS approvals_due ON approvals (expires_ms) WHERE is_open = 1;
 CREATE INDEX IF NOT EXISTS approvals_settled ON approvals (changed_ms) WHERE is_open = 0;
 CREATE INDEX IF NOT EXISTS approvals_status ON approvals (status, id);
@@ -70,6 +71,8 @@ export interface ApprovalPeer {
   create(entry: ApprovalIndex, keepMs: number): Promise<RowCreation>;
   get(id: string): Promise<string | undefined>;
   findOpen(call: string): Promise<string | undefined>;
+  /** The one of a call that was asked for last. */
+  findLast(call: string): Promise<string | undefined>;
   replace(entry: ApprovalIndex): Promise<boolean>;
   list(query: RowQuery): Promise<readonly ApprovalRow[]>;
   due(nowMs: number, maxRows: number): Promise<readonly ApprovalRow[]>;
@@ -126,6 +129,11 @@ export class ApprovalActor implements ApprovalPeer {
 
   async findOpen(call: string): Promise<string | undefined> {
     return this.#bodyOf("call = ? AND is_open = 1", call);
+  }
+
+  async findLast(call: string): Promise<string | undefined> {
+    // What is settled does not change again, so the last that changed is the last that was asked for.
+    return this.#bodyOf("call = ? ORDER BY seq DESC LIMIT 1", call);
   }
 
   async replace(entry: ApprovalIndex): Promise<boolean> {

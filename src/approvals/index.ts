@@ -65,7 +65,7 @@ export {
   assertListOptions,
   type ChangedOptions,
   type Creation,
-  CURSOR_PATTERN,
+  APPROVAL_ID_PATTERN,
   EXPECTED_CURSOR,
   MAX_LISTED,
   type OnApprovalChange,

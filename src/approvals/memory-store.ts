@@ -30,8 +30,8 @@ export function createMemoryApprovalStore({ now }: MemoryApprovalStoreOptions = 
 class MemoryApprovalStore implements ApprovalStore {
   readonly name = "memory";
   readonly #kept = new Map<string, ApprovalIndex>();
-  /** The id of the approval that is open for a call. */
-  readonly #open = new Map<string, string>();
+  /** The id of the last approval of a call: the only one of it that may be open. */
+  readonly #last = new Map<string, string>();
   readonly #hub = new ChangeHub();
   readonly #keys: ReturnType<typeof createMemoryReplayStore>;
   #isClosed = false;
@@ -43,10 +43,10 @@ class MemoryApprovalStore implements ApprovalStore {
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
     this.#assertOpen();
     const entry = toApprovalIndex(approval);
-    const openId = this.#open.get(entry.call);
-    const open = openId === undefined ? undefined : this.#kept.get(openId);
-    if (entry.isOpen && open !== undefined) return { isNew: false, open: readApproval(open.body) };
+    const last = this.#lastOf(entry.call);
+    if (entry.isOpen && last?.isOpen === true) return { isNew: false, open: readApproval(last.body) };
     if (this.#kept.has(entry.id)) throw new HookgateError("ERR_CONFLICT", `approval ${entry.id} is there already`);
+    this.#last.set(entry.call, entry.id);
     this.#keep(entry);
     return { isNew: true };
   }
@@ -65,7 +65,13 @@ class MemoryApprovalStore implements ApprovalStore {
 
   async findOpen(call: string): Promise<Approval | undefined> {
     this.#assertOpen();
-    return read(this.#kept.get(this.#open.get(call) ?? ""));
+    const last = this.#lastOf(call);
+    return last?.isOpen === true ? read(last) : undefined;
+  }
+
+  async findLast(call: string): Promise<Approval | undefined> {
+    this.#assertOpen();
+    return read(this.#lastOf(call));
   }
 
   async list({
@@ -88,9 +94,8 @@ class MemoryApprovalStore implements ApprovalStore {
 
   async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
     this.#assertOpen();
-    return [...this.#open.values()]
-      .flatMap((id) => this.#kept.get(id) ?? [])
-      .filter(({ expiresAtMs }) => expiresAtMs <= nowMs)
+    return [...this.#kept.values()]
+      .filter(({ isOpen, expiresAtMs }) => isOpen && expiresAtMs <= nowMs)
       .toSorted((a, b) => a.expiresAtMs - b.expiresAtMs)
       .slice(0, maxApprovals)
       .map(({ body }) => readApproval(body));
@@ -100,7 +105,10 @@ class MemoryApprovalStore implements ApprovalStore {
     this.#assertOpen();
     const old = [...this.#kept.values()].filter((entry) => !entry.isOpen && entry.changedAtMs < beforeMs);
     const pruned = old.slice(0, MAX_PRUNED);
-    for (const { id } of pruned) this.#kept.delete(id);
+    for (const { id, call } of pruned) {
+      this.#kept.delete(id);
+      if (this.#last.get(call) === id) this.#last.delete(call);
+    }
     return pruned.length;
   }
 
@@ -130,11 +138,13 @@ class MemoryApprovalStore implements ApprovalStore {
   }
 
   #keep(entry: ApprovalIndex): void {
-    const { id, version, status, call } = entry;
+    const { id, version, status } = entry;
     this.#kept.set(id, entry);
-    if (entry.isOpen) this.#open.set(call, id);
-    else if (this.#open.get(call) === id) this.#open.delete(call);
     this.#hub.tell({ id, version, status });
+  }
+
+  #lastOf(call: string): ApprovalIndex | undefined {
+    return this.#kept.get(this.#last.get(call) ?? "");
   }
 
   #assertOpen(): void {

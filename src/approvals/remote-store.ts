@@ -62,6 +62,10 @@ class RemoteApprovalStore implements ApprovalStore {
     return read(await this.#ask((peer) => peer.findOpen(call)));
   }
 
+  async findLast(call: string): Promise<Approval | undefined> {
+    return read(await this.#ask((peer) => peer.findLast(call)));
+  }
+
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     const { status, maxApprovals, cursor } = options;
     assertListOptions({ maxApprovals, cursor });

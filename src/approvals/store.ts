@@ -78,6 +78,8 @@ export interface ApprovalStore extends ReplayStore {
   replace(next: Approval): Promise<boolean>;
   /** The approval that is open for a call, whether or not its time is over. */
   findOpen(call: string): Promise<Approval | undefined>;
+  /** The approval of a call that was asked for last, whatever has come of it; undefined when it is deleted. */
+  findLast(call: string): Promise<Approval | undefined>;
   /**
    * Lists approvals by id, the newest first. One that changes meanwhile is on one page or on none, never on two.
    * @throws {RangeError} when `maxApprovals` is out of bounds
@@ -147,10 +149,10 @@ export function storeUnavailable(why: string, cause?: unknown): HookgateError {
   return new HookgateError("ERR_STORE_UNAVAILABLE", `the approval store is not available: ${why}`, { cause });
 }
 
-/** What a page can begin at: the id of an approval, also of one that is not there any more. */
-export const CURSOR_PATTERN: RegExp = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** The id of an approval, also of one that is not there any more: what a page of a list can begin at. */
+export const APPROVAL_ID_PATTERN: RegExp = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What {@link CURSOR_PATTERN} matches, in words. */
+/** What the cursor of a list has to be, in words. */
 export const EXPECTED_CURSOR = "expected the next of another page";
 
 /**
@@ -162,7 +164,7 @@ export function assertListOptions({ maxApprovals, cursor }: Omit<ApprovalListOpt
   if (!Number.isInteger(maxApprovals) || maxApprovals < 1 || maxApprovals > MAX_LISTED) {
     throw new RangeError(`maxApprovals: expected an integer from 1 to ${MAX_LISTED}, got ${maxApprovals}`);
   }
-  if (cursor !== undefined && !CURSOR_PATTERN.test(cursor)) {
+  if (cursor !== undefined && !APPROVAL_ID_PATTERN.test(cursor)) {
     throw new HookgateError("ERR_INVALID_PARAMS", `cursor: ${EXPECTED_CURSOR}`);
   }
 }

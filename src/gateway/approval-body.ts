@@ -4,7 +4,7 @@ import {
   APPROVAL_STATUSES,
   type ApprovalScope,
   type ApprovalStatus,
-  CURSOR_PATTERN,
+  APPROVAL_ID_PATTERN,
   EXPECTED_CURSOR,
   MAX_LISTED,
 } from "../approvals/index.ts";
@@ -71,7 +71,7 @@ const cancelSchema: z.ZodType<CancelBody> = z.strictObject({
 
 const pageFields = {
   limit: limitSchema(MAX_LISTED, DEFAULT_PAGE),
-  cursor: z.string().regex(CURSOR_PATTERN, EXPECTED_CURSOR).optional(),
+  cursor: z.string().regex(APPROVAL_ID_PATTERN, EXPECTED_CURSOR).optional(),
 };
 
 /** The schema of the query of a page of grants. */

@@ -1,9 +1,7 @@
-import { type Approval, type ApprovalChange, type ApprovalStore, MAX_LISTED } from "../../src/approvals/index.ts";
+import { type Approval, MAX_LISTED } from "../../src/approvals/index.ts";
 import { type ApprovalStage, newApproval, type OpenApprovalStage, toNext } from "./approval-fixture.ts";
 import { type Case, equal, ok, rejects } from "./case.ts";
-import { createGate } from "./fixture.ts";
-
-type Behaviour = (stage: ApprovalStage) => Promise<void>;
+import { type Behaviour, waking } from "./approval-store-waking.ts";
 
 /** What every store of approvals must do, whatever it keeps them in. */
 export function approvalStoreCases(name: string, open: OpenApprovalStage): readonly Case[] {
@@ -65,6 +63,32 @@ const keeping: Readonly<Record<string, Behaviour>> = {
     equal(await store.create(third), { isNew: true });
     equal(await store.findOpen(first.call), third);
   },
+  "the last approval of a call is found, whatever has come of it, until it is deleted": async (stage) => {
+    const { store, other = store, now, advance } = stage;
+    const call = newApproval(now()).call;
+    equal(await store.findLast(call), undefined);
+    const first = newApproval(now(), { call });
+    await store.create(first);
+    await store.create(newApproval(now()));
+    equal(await other.findLast(call), first);
+    const denied = toNext(first, "denied", { changed: new Date(now()).toISOString() });
+    await other.replace(denied);
+    equal([await store.findLast(call), await store.findOpen(call)], [denied, undefined]);
+    // Of the same millisecond, and of one whose clock is behind.
+    for (const skewMs of [0, -5]) {
+      const next = newApproval(now() + skewMs, { call });
+      await other.create(next);
+      equal(await store.findLast(call), next);
+      await store.replace(toNext(next, "expired", { changed: new Date(now() + 1).toISOString() }));
+      equal((await other.findLast(call))?.id, next.id);
+    }
+    const last = await store.findLast(call);
+    advance(1);
+    equal(await store.prune(now()), 1);
+    equal(await store.findLast(call), last);
+    equal(await store.prune(now() + 1), 2);
+    equal(await store.findLast(call), undefined);
+  },
   "an approval is replaced by its next version only": async ({ store, now }) => {
     const approval = newApproval(now());
     const next = toNext(approval, "denied");
@@ -109,6 +133,7 @@ const keeping: Readonly<Record<string, Behaviour>> = {
     equal(await again.get(pending.id), pending);
     equal(await again.findOpen(pending.call), pending);
     equal(await again.findOpen(settled.call), undefined);
+    equal((await again.findLast(settled.call))?.status, "denied");
     equal(await again.insert("used", now() + 60_000), false);
     await again.close();
   },
@@ -122,6 +147,7 @@ const keeping: Readonly<Record<string, Behaviour>> = {
       store.create(newApproval(now())),
       store.replace(toNext(approval, "approved")),
       store.findOpen(approval.call),
+      store.findLast(approval.call),
       store.list({ maxApprovals: 1 }),
       store.due(now(), 1),
       store.prune(now()),
@@ -210,77 +236,6 @@ const listing: Readonly<Record<string, Behaviour>> = {
     equal(await store.prune(now() + 1), 1);
     equal((await store.list({ maxApprovals: 10 })).approvals, [approved, open]);
     equal(await store.get(denied?.id ?? ""), undefined);
-  },
-};
-
-/** Waits for a version other than the one that is known, as often as the store wakes early. */
-async function waitUntilChanged(store: ApprovalStore, { id, version }: Approval): Promise<Approval | undefined> {
-  for (;;) {
-    await store.changed(id, { version, signal: new AbortController().signal });
-    const approval = await store.get(id);
-    if (approval?.version !== version) return approval;
-  }
-}
-
-const waking: Readonly<Record<string, Behaviour>> = {
-  "who waits is woken by a change, also one made elsewhere": async ({ store, other = store, now }) => {
-    const approval = newApproval(now());
-    await store.create(approval);
-    const waits = Array.from({ length: 5 }, () => waitUntilChanged(store, approval));
-    const next = toNext(approval, "denied");
-    equal(await other.replace(next), true);
-    equal(await Promise.all(waits), Array(5).fill(next));
-  },
-  "a change that came before the wait ends it": async ({ store, now }) => {
-    const approval = newApproval(now());
-    await store.create(approval);
-    await store.replace(toNext(approval, "denied"));
-    equal((await waitUntilChanged(store, approval))?.status, "denied");
-    await store.changed(newApproval(now()).id, { version: 1, signal: new AbortController().signal });
-  },
-  "a wait ends with its signal, and so it does when the signal has aborted before": async ({ store, now }) => {
-    const approval = newApproval(now());
-    await store.create(approval);
-    const controller = new AbortController();
-    const wait = store.changed(approval.id, { version: 1, signal: controller.signal });
-    controller.abort();
-    await wait;
-    await store.changed(approval.id, { version: 1, signal: controller.signal });
-  },
-  "a wait ends when the store is closed": async ({ store, now }) => {
-    const approval = newApproval(now());
-    await store.create(approval);
-    const wait = store.changed(approval.id, { version: 1, signal: new AbortController().signal });
-    await store.close();
-    await wait.catch((error: unknown) => equal((error as { code: unknown }).code, "ERR_STORE_UNAVAILABLE"));
-  },
-  "who listens is told of what changes, here and elsewhere, until it lets go": async (stage) => {
-    const { store, other = store, now } = stage;
-    const seen: (ApprovalChange | undefined)[] = [];
-    const gate = createGate();
-    const last = newApproval(now());
-    const letGo = await store.subscribe((change) => {
-      seen.push(change);
-      if (change?.id === last.id) gate.open();
-    });
-    const approval = newApproval(now());
-    await other.create(approval);
-    await other.replace(toNext(approval, "approved"));
-    await other.create(last);
-    await gate.promise;
-    // Of changes that come together elsewhere the last is enough.
-    const { id } = approval;
-    const versions = seen.flatMap((change) => (change?.id === id ? [change.version] : []));
-    const wanted = other === store ? [1, 2] : versions.length === 1 ? [2] : [1, 2];
-    equal(versions, wanted);
-    equal(
-      seen.findLast((change) => change?.id === id),
-      { id, version: 2, status: "approved" },
-    );
-    letGo();
-    const before = seen.length;
-    await store.create(newApproval(now()));
-    equal(seen.length, before);
   },
 };
 

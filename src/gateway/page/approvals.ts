@@ -1,4 +1,9 @@
-import type { Approval, ApprovalManager, NotificationStatus } from "../../approvals/index.ts";
+import {
+  type Approval,
+  APPROVAL_ID_PATTERN,
+  type ApprovalManager,
+  type NotificationStatus,
+} from "../../approvals/index.ts";
 import type { Log } from "../../log.ts";
 import { settlesWithin } from "../../wait.ts";
 import { mayAny, type Principal } from "../auth.ts";
@@ -39,7 +44,6 @@ const MAX_SETTLED = 20;
 /** How long a page waits to say how many are pending, in milliseconds. */
 const COUNT_TIMEOUT_MS = 1000;
 const BACK = { path: APPROVALS_PATH, name: "To all approvals" };
-const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** The link to the approvals, with how many are pending where that can be told soon. */
 export async function toApprovalsLink(approvals: ApprovalManager): Promise<PageLink> {
@@ -124,7 +128,7 @@ export class ApprovalPages {
 
   async #get(id: string): Promise<Approval> {
     // What is no id is looked for nowhere.
-    return this.#parts.approvals.get(UUID.test(id) ? id : "00000000-0000-7000-8000-000000000000");
+    return this.#parts.approvals.get(APPROVAL_ID_PATTERN.test(id) ? id : "00000000-0000-7000-8000-000000000000");
   }
 
   #answer(approval: Approval, { principal, visitor }: KnownVisitor, problem?: string): Response {
@@ -149,7 +153,7 @@ export class ApprovalPages {
   }
 
   async #renderDone(id: string): Promise<Markup> {
-    if (!UUID.test(id)) return html``;
+    if (!APPROVAL_ID_PATTERN.test(id)) return html``;
     const approval = await this.#parts.approvals.get(id).catch(() => undefined);
     if (approval === undefined) return html``;
     const link = html`<a href="${toApprovalPath(id)}"><span class="code">${shown(approval.tool)}</span></a>`;
