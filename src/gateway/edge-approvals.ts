@@ -27,6 +27,8 @@ export interface EdgeApprovalPorts {
 /** Options of {@link openEdgeApprovals}. */
 export interface EdgeApprovalOptions {
   readonly ports: EdgeApprovalPorts | undefined;
+  /** The hooks there are besides `human_approval`. @default hookgate's own */
+  readonly registry?: BuiltinRegistry | undefined;
   /** Who is told of approvals, once it is there. */
   readonly host: () => HookHost | undefined;
   readonly crypto?: CryptoPort | undefined;
@@ -46,7 +48,7 @@ export interface EdgeApprovals {
  * @throws {ConfigError} when nothing is bound by the name of the store, or people are to be notified
  */
 export async function openEdgeApprovals(config: Config, options: EdgeApprovalOptions): Promise<EdgeApprovals> {
-  const { ports, host, crypto, log } = options;
+  const { ports, registry, host, crypto, log } = options;
   // A notification is tried again for hours, and nothing runs here that long.
   if ((config.approvals?.notify ?? []).length > 0) {
     throw new ConfigError([{ path: "approvals.notify", message: "this runtime notifies nobody: leave it out" }]);
@@ -61,5 +63,5 @@ export async function openEdgeApprovals(config: Config, options: EdgeApprovalOpt
   const { signing_key, id: issuer } = config.gateway;
   const [key] = await createGatewayKeys({ ...(signing_key && { signing_key }) }, crypto);
   const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
-  return { approvals, builtins: createBuiltins({ approvals, signerFor }) };
+  return { approvals, builtins: createBuiltins({ registry, approvals, signerFor }) };
 }

@@ -33,7 +33,10 @@ export interface EdgeGatewayOptions {
    * machine, and its answers say what is wrong with the config. @default false
    */
   readonly isLocal?: boolean | undefined;
-  /** The in-process hooks the config may name. @default hookgate's own */
+  /**
+   * The in-process hooks the config may name; `human_approval` is among them unless it is one of these. @default
+   * hookgate's own
+   */
   readonly builtins?: BuiltinRegistry | undefined;
   /** The ways to hooks that the runtime has. */
   readonly ports: HookPorts;
@@ -93,7 +96,7 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gatew
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
   const config = parseConfig(toText(options), {
     env,
-    builtins: options.builtins ?? createBuiltins(),
+    builtins: createBuiltins({ registry: options.builtins }),
     file,
     recordPlaces: options.records === undefined ? [] : EDGE_RECORD_PLACES,
     approvalStores: options.approvals?.stores ?? [],
@@ -106,6 +109,7 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gatew
   const asking: { host?: HookHost } = {};
   const { approvals, builtins } = await openEdgeApprovals(config, {
     ports: options.approvals,
+    registry: options.builtins,
     host: () => asking.host,
     crypto: ports.crypto,
     log,
@@ -114,7 +118,7 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gatew
     options.hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } },
     {
       ...ports,
-      builtins: options.builtins ?? builtins,
+      builtins,
       replay: approvals?.store,
       log,
       now,

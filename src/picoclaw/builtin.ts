@@ -26,6 +26,13 @@ interface Builtin {
 export class BuiltinRegistry {
   readonly #builtins = new Map<string, Builtin>();
 
+  /** Another registry with the same hooks, to which more can be added. */
+  copy(): BuiltinRegistry {
+    const registry = new BuiltinRegistry();
+    for (const [name, builtin] of this.#builtins) registry.#builtins.set(name, builtin);
+    return registry;
+  }
+
   /** The registered names, in the order in which they were registered. */
   get names(): readonly string[] {
     return [...this.#builtins.keys()];

@@ -15,6 +15,8 @@ interface Ask {
   readonly token?: string;
   /** What is read instead of calling. */
   readonly path?: string;
+  /** What is called. */
+  readonly method?: string;
 }
 
 interface Stage {
@@ -28,11 +30,11 @@ function createStage(options: Partial<EdgeGatewayOptions>): Stage {
   const gateway = createEdgeGateway({ config: OPEN, configName: "CONFIG", env: {}, ports: {}, log, ...options });
   return {
     lines,
-    ask({ host = "gateway.example.com", token, path } = {}, info = {}) {
+    ask({ host = "gateway.example.com", token, path, method = "hook.before_tool" } = {}, info = {}) {
       const headers = new Headers({ "content-type": "application/json", host });
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       if (path !== undefined) return gateway.fetch(new Request(`https://${host}${path}`, { headers }), info);
-      const body = '{"jsonrpc":"2.0","id":1,"method":"hook.before_tool","params":{"tool":"rm"}}';
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { tool: "rm" } });
       return gateway.fetch(new Request(`https://${host}/rpc`, { method: "POST", headers, body }), info);
     },
   };
@@ -223,6 +225,28 @@ describe("human approvals on the edge", () => {
     expect(await (await ask({ token: "test", path: "/readyz" })).text()).toContain('"ready"');
     await store.close();
     expect(await (await ask({ token: "test", path: "/readyz" })).text()).toContain('"degraded"');
+  });
+
+  test.for([
+    ["asks people beside the hooks of a registry of its own", undefined, '"status":"pending"'],
+    ["gives way to a hook of its name in a registry of its own", "human_approval", '"reason":"ours"'],
+  ] as const)("human_approval %s", async ([, name, said]) => {
+    const builtins = createBuiltinRegistry();
+    builtins.register(name ?? "own", () => ({ approveTool: () => ({ approved: false, reason: "ours" }) }));
+    const { ask } = createStage({
+      config: {
+        hooks: { builtins: { human_approval: name === undefined ? human : { enabled: true } } },
+        approvals: { store: "durable_object:PEOPLE" },
+      },
+      builtins,
+      isLocal: true,
+      approvals: { stores: ["durable_object"], open: () => createMemoryApprovalStore() },
+    });
+    // Each of two builds has a registry to itself.
+    const replies = await Promise.all([1, 2].map(() => ask({ host: "localhost", method: "hook.approve_tool" })));
+    for (const reply of replies)
+      expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(said)]);
+    expect(builtins.names).toEqual(["deny_tools", "log", name ?? "own"]);
   });
 
   test("are refused where there is nothing to keep them in, and so are notifications", async () => {
