@@ -4,27 +4,28 @@ import {
   type ApprovalIndex,
   type ApprovalPeer,
   type ApprovalStore,
+  askTeller,
   createRemoteApprovalStore,
+  type OutboxPeer,
   type RowQuery,
 } from "../../src/approvals/index.ts";
 import { createObjectLog } from "../../src/log.ts";
 
 /**
- * All approvals of a gateway: a Durable Object with SQLite storage, which settles by alarm those whose time is over. A
- * Worker that keeps approvals exports this class and lists it in `new_sqlite_classes` of a migration.
+ * All approvals of a gateway: a Durable Object with SQLite storage, which settles by alarm those whose time is over, and
+ * has the default export of its Worker, which `createGatewayWorker` makes, tell of them. A Worker that keeps approvals
+ * exports this class and lists it in `new_sqlite_classes` of a migration.
  */
-export class ApprovalsObject extends DurableObject implements ApprovalPeer {
+export class ApprovalsObject extends DurableObject implements ApprovalPeer, OutboxPeer {
   /** Milliseconds since the epoch; tests put another clock here. */
   now: () => number = Date.now;
   readonly #actor: ApprovalActor;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    const { storage } = ctx;
     this.#actor = new ApprovalActor({
-      exec: (sql, ...values) => storage.sql.exec(sql, ...values),
-      transact: (work) => storage.transactionSync(work),
-      alarm: { get: () => storage.getAlarm(), set: (timeMs) => storage.setAlarm(timeMs) },
+      storage: ctx.storage,
+      askGateway: () => askTeller(ctx.exports),
       now: () => this.now(),
       log: createObjectLog((level, line) => console[level](line)),
     });
@@ -77,6 +78,14 @@ export class ApprovalsObject extends DurableObject implements ApprovalPeer {
 
   changesSince(seq: number): ReturnType<ApprovalPeer["changesSince"]> {
     return this.#actor.changesSince(seq);
+  }
+
+  enqueue(...given: Parameters<OutboxPeer["enqueue"]>): ReturnType<OutboxPeer["enqueue"]> {
+    return this.#actor.enqueue(...given);
+  }
+
+  exchange(...given: Parameters<OutboxPeer["exchange"]>): ReturnType<OutboxPeer["exchange"]> {
+    return this.#actor.exchange(...given);
   }
 
   /** Settles what is over. It may run twice for one alarm, and sets the next one itself. */

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
-import type { ApprovalStore } from "../../src/approvals/index.ts";
+import type { ApprovalStore, ApprovalTeller } from "../../src/approvals/index.ts";
 import type { HookConnection, HookPorts } from "../../src/config/index.ts";
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createObjectLog } from "../../src/log.ts";
 import { createFetchExchange, type ExchangeFetch, isFetchBinding } from "../../src/transport/fetch-exchange.ts";
 import { type ApprovalsObject, createDurableApprovalStore } from "./approvals.ts";
-import type { EndpointWorker } from "./endpoint.ts";
+import type { EndpointWorker, WorkerContext } from "./endpoint.ts";
 import { createReplayStore, type ReplayShard } from "./replay.ts";
 import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
 
@@ -29,11 +29,14 @@ export interface GatewayWorkerOptions extends Pick<EdgeGatewayOptions, "builtins
   readonly config?: string | object | undefined;
 }
 
+/** A Worker that serves a gateway. */
+export type GatewayWorker = EndpointWorker<GatewayEnv> & ApprovalTeller<GatewayEnv, WorkerContext>;
+
 /**
  * Makes a Worker of a gateway, which is built with the first request, once for each isolate. Without authentication it
  * serves only where the variable `HOOKGATE_DEV` is `1`, and even then only this machine, for `wrangler dev`.
  */
-export function createGatewayWorker(options: GatewayWorkerOptions = {}): EndpointWorker<GatewayEnv> {
+export function createGatewayWorker(options: GatewayWorkerOptions = {}): GatewayWorker {
   let gateway: EdgeGateway | undefined;
   const open = (env: GatewayEnv): EdgeGateway =>
     createEdgeGateway({
@@ -62,6 +65,10 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Endpoin
       // A client that leaves would otherwise end the work where it stands, and no `finally` of it would run.
       context.waitUntil(answering);
       return answering;
+    },
+    tellApprovals(_, env, context) {
+      const opened = (gateway ??= open(env));
+      return runInRequest(context, () => opened.tellApprovals());
     },
   };
 }

@@ -3,12 +3,11 @@
  * @module
  */
 
-import { createGatewayWorker, type GatewayEnv } from "./gateway.ts";
-import type { EndpointWorker } from "./endpoint.ts";
+import { createGatewayWorker, type GatewayWorker } from "./gateway.ts";
 
 export { ApprovalsObject } from "./approvals.ts";
 export { ReplayShard } from "./replay.ts";
 
-const worker: EndpointWorker<GatewayEnv> = createGatewayWorker();
+const worker: GatewayWorker = createGatewayWorker();
 /** Answers with the gateway that `HOOKGATE_CONFIG` describes. */
 export default worker;

@@ -1,5 +1,16 @@
 import { isHookgateError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import {
+  type DeliveryResult,
+  EVERYONE,
+  MAX_TAKEN,
+  Outbox,
+  type OutboxExchange,
+  type OutboxNotice,
+  type OutboxPeer,
+  type SqlExec,
+  type SqlValue,
+} from "./outbox.ts";
 import { expireApproval } from "./state.ts";
 import { type ApprovalIndex, readApproval, toApprovalIndex } from "./store.ts";
 
@@ -49,17 +60,25 @@ const SWEEP_MS = 60_000;
 /** How long a call is held for a change, at most, in milliseconds. One timer lets go of all that are held. */
 const HOLD_MS = 20_000;
 
-/** A value of SQLite. */
-type SqlValue = string | number;
+/** How many gateways are asked at once to take what is due, and how often in a row: a request may lead to 32 others. */
+const MAX_ASKED = 4;
+const MAX_ROUNDS = 2;
+
+/** A database of SQLite that is the actor's own, and its alarm; that of a Durable Object is one. */
+export interface ActorStorage {
+  readonly sql: { readonly exec: SqlExec };
+  /** Runs statements of which all take effect or none. */
+  transactionSync<T>(work: () => T): T;
+  /** The one alarm there is, in milliseconds since the epoch. */
+  getAlarm(): Promise<number | null>;
+  setAlarm(timeMs: number): Promise<void>;
+}
 
 /** What an {@link ApprovalActor} runs on. */
 export interface ApprovalActorOptions {
-  /** Runs one statement, or several without values, in a database of SQLite that is the actor's own. */
-  readonly exec: (sql: string, ...values: SqlValue[]) => Iterable<Readonly<Record<string, unknown>>>;
-  /** Runs statements of which all take effect or none. */
-  readonly transact: <T>(work: () => T) => T;
-  /** The one alarm there is, in milliseconds since the epoch. */
-  readonly alarm: { get(): Promise<number | null>; set(timeMs: number): Promise<void> };
+  readonly storage: ActorStorage;
+  /** Has a gateway take what is due. @throws when there is none that could */
+  readonly askGateway: () => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
@@ -98,18 +117,21 @@ export interface RowQuery {
  * All approvals of a gateway in one place that handles one event at a time, such as a Durable Object: it settles by alarm
  * those whose time is over.
  */
-export class ApprovalActor implements ApprovalPeer {
+export class ApprovalActor implements ApprovalPeer, OutboxPeer {
   readonly #options: ApprovalActorOptions;
+  readonly #outbox: Outbox;
   readonly #held = new Set<() => void>();
   #letGo: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ApprovalActorOptions) {
     this.#options = options;
-    options.exec(SCHEMA);
+    const { now, log } = options;
+    this.#exec(SCHEMA);
+    this.#outbox = new Outbox({ exec: (sql, ...values) => this.#exec(sql, ...values), now, log });
   }
 
   async create(entry: ApprovalIndex, keepMs: number): Promise<RowCreation> {
-    const creation = this.#options.transact((): RowCreation => {
+    const creation = this.#transact((): RowCreation => {
       const open = entry.isOpen ? this.#bodyOf("call = ? AND is_open = 1", entry.call) : undefined;
       if (open !== undefined) return { outcome: "open", open };
       if (this.#bodyOf("id = ?", entry.id) !== undefined) return { outcome: "id_taken" };
@@ -137,7 +159,7 @@ export class ApprovalActor implements ApprovalPeer {
   }
 
   async replace(entry: ApprovalIndex): Promise<boolean> {
-    const isDone = this.#options.transact(() => this.#replace(entry));
+    const isDone = this.#transact(() => this.#replace(entry));
     if (isDone) await this.#changed();
     return isDone;
   }
@@ -204,13 +226,64 @@ export class ApprovalActor implements ApprovalPeer {
     this.#exec("DELETE FROM used WHERE expires_ms <= ?", nowMs);
     const keepMs = this.#keepMs();
     if (keepMs !== undefined) await this.prune(nowMs - keepMs);
+    this.#transact(() => this.#outbox.giveUp());
     if (settled.length > 0) await this.#changed();
     else await this.#arm();
+    await this.#handOn();
   }
 
-  #expire({ id, body }: ApprovalRow, nowMs: number): boolean {
+  async enqueue(notice: OutboxNotice, targets: readonly string[]): Promise<void> {
+    this.#transact(() => {
+      for (const target of targets) this.#outbox.put(notice, target);
+    });
+    await this.#arm();
+    await this.#handOn();
+  }
+
+  async exchange(results: readonly DeliveryResult[], maxTaken: number): Promise<OutboxExchange> {
+    const exchange = this.#transact(() => {
+      for (const result of results) this.#outbox.settle(result);
+      return { taken: this.#outbox.take(maxTaken), counts: this.#outbox.counts() };
+    });
+    await this.#arm({ isExact: true });
+    return exchange;
+  }
+
+  /** Has gateways take what is due. What none has taken the next alarm hands on. */
+  async #handOn(): Promise<void> {
+    let due = this.#outbox.dueCount;
+    for (let round = 0; due > 0 && round < MAX_ROUNDS; round += 1) {
+      const asked = Array.from({ length: Math.min(MAX_ASKED, Math.ceil(due / MAX_TAKEN)) }, () =>
+        this.#options.askGateway(),
+      );
+      const failed = (await Promise.allSettled(asked)).find((each) => each.status === "rejected");
+      const left = this.#outbox.dueCount;
+      if (failed !== undefined || left >= due) {
+        const error = failed === undefined ? "it took nothing" : String(failed.reason).slice(0, 300);
+        this.#options.log.error("no gateway tells people and observers of approvals; it is asked again", { error });
+        this.#outbox.postpone();
+        return this.#arm({ isExact: true });
+      }
+      due = left;
+    }
+  }
+
+  /** Settles one and keeps what is to be told of it in one step: it is told once, however often the alarm comes. */
+  #expire(row: ApprovalRow, nowMs: number): boolean {
+    return this.#transact(() => this.#expireRow(row, nowMs));
+  }
+
+  #expireRow({ id, body }: ApprovalRow, nowMs: number): boolean {
     try {
-      return this.#replace(toApprovalIndex(expireApproval(readApproval(body), nowMs)));
+      const approval = readApproval(body);
+      const entry = toApprovalIndex(expireApproval(approval, nowMs));
+      if (!this.#replace(entry)) return false;
+      // What was approved and not used was told of when it was approved.
+      if (approval.status === "pending") {
+        const notice = { approval: id, news: "decided", body: entry.body, untilMs: Number.MAX_SAFE_INTEGER } as const;
+        this.#outbox.put(notice, EVERYONE);
+      }
+      return true;
     } catch (error) {
       if (!isHookgateError(error)) throw error;
       // Nobody can approve what cannot be read; were it due for ever, so would be the alarm.
@@ -237,8 +310,8 @@ export class ApprovalActor implements ApprovalPeer {
     this.#release();
   }
 
-  /** Sets the one alarm there is to what is due first. */
-  async #arm(): Promise<void> {
+  /** Sets the one alarm there is to what is due first; a later one is not, unless the first may be settled. */
+  async #arm({ isExact = false } = {}): Promise<void> {
     const keepMs = this.#keepMs();
     const expires = this.#numberOf("SELECT MIN(expires_ms) FROM approvals WHERE is_open = 1");
     const used = this.#numberOf("SELECT MIN(expires_ms) FROM used");
@@ -246,11 +319,11 @@ export class ApprovalActor implements ApprovalPeer {
     const nowMs = this.#options.now();
     const old = settled === undefined || keepMs === undefined ? undefined : settled + keepMs + 1;
     const swept = [used, old].filter((time) => time !== undefined).map((time) => Math.max(time, nowMs + SWEEP_MS));
-    const times = [...(expires === undefined ? [] : [expires]), ...swept];
+    const times = [expires, this.#outbox.nextMs, ...swept].filter((time) => time !== undefined);
     if (times.length === 0) return;
     const next = Math.min(...times);
-    const alarmMs = await this.#options.alarm.get();
-    if (alarmMs === null || alarmMs > next) await this.#options.alarm.set(next);
+    const alarmMs = await this.#options.storage.getAlarm();
+    if (alarmMs === null || alarmMs > next || (isExact && alarmMs < next)) await this.#options.storage.setAlarm(next);
   }
 
   #keepMs(): number | undefined {
@@ -289,6 +362,10 @@ export class ApprovalActor implements ApprovalPeer {
   }
 
   #exec(sql: string, ...values: SqlValue[]): Iterable<Readonly<Record<string, unknown>>> {
-    return this.#options.exec(sql, ...values);
+    return this.#options.storage.sql.exec(sql, ...values);
+  }
+
+  #transact<T>(work: () => T): T {
+    return this.#options.storage.transactionSync(work);
   }
 }

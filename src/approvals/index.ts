@@ -1,4 +1,5 @@
 export {
+  type ActorStorage,
   ApprovalActor,
   type ApprovalActorOptions,
   type ApprovalPeer,
@@ -84,13 +85,18 @@ export {
   toWebhookEvent,
 } from "./notice-format.ts";
 export { fillTemplate, findUnknownPlaces, type Notice, NOTICE_FIELDS, type NoticeField } from "./notice.ts";
-export {
-  NotificationError,
-  type NotificationStatus,
-  type NotificationTarget,
-  Notifier,
-  type NotifierOptions,
-} from "./notifier.ts";
+export { NotificationError, type NotificationStatus, type NotificationTarget } from "./notice-attempt.ts";
+export { Notifier, type NotifierOptions } from "./notifier.ts";
+export type {
+  DeliveryCounts,
+  DeliveryResult,
+  OutboxEntry,
+  OutboxExchange,
+  OutboxNotice,
+  OutboxPeer,
+} from "./outbox.ts";
+export { type ApprovalTeller, askTeller } from "./teller.ts";
+export { OutboxNotifier, type OutboxNotifierOptions } from "./outbox-notifier.ts";
 export {
   createCommandTarget,
   createDiscordTarget,

@@ -6,8 +6,8 @@ import {
   toTelegramMessage,
   toWebhookEvent,
 } from "./notice-format.ts";
+import { NotificationError, type NotificationTarget } from "./notice-attempt.ts";
 import type { Notice } from "./notice.ts";
-import { NotificationError, type NotificationTarget } from "./notifier.ts";
 
 /** A POST of JSON; the host injects how it is carried out. */
 export interface JsonPost {

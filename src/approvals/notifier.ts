@@ -2,56 +2,16 @@ import { type Log, silentLog } from "../log.ts";
 import { settlesWithin } from "../wait.ts";
 import type { Approval } from "./approval.ts";
 import { type ApprovalNews, platformTimer, type StartTimer } from "./manager.ts";
-import type { Notice } from "./notice.ts";
-
-/** A notification that did not arrive. The message is a constant or a status: it holds no address and no secret. */
-export class NotificationError extends Error {
-  /** Whether it may arrive when it is tried again. */
-  readonly mayRetry: boolean;
-  /** The least time to wait before that, in milliseconds, where the other side has said so. */
-  readonly retryAfterMs: number | undefined;
-
-  constructor(message: string, options: { readonly mayRetry: boolean; readonly retryAfterMs?: number | undefined }) {
-    super(message);
-    this.name = "NotificationError";
-    this.mayRetry = options.mayRetry;
-    this.retryAfterMs = options.retryAfterMs;
-  }
-}
-
-/** One way in which people are told. */
-export interface NotificationTarget {
-  /** Unique; shown in its state and in the log. */
-  readonly name: string;
-  readonly kind: "webhook" | "slack" | "discord" | "telegram" | "command";
-  /** What of it is told. */
-  readonly news: readonly ApprovalNews[];
-  /** Whether an approval is told of here. @default each is */
-  readonly matches?: ((approval: Approval) => boolean) | undefined;
-  /** Where this target's readers decide. @default nowhere is named */
-  readonly toLink?: ((approval: Approval) => Promise<string>) | undefined;
-  /**
-   * Delivers a notice, once.
-   * @param id - The same when it is tried again, so that the other side can tell.
-   * @throws {NotificationError} when it did not arrive
-   */
-  deliver(notice: Notice, context: { readonly id: string; readonly signal: AbortSignal }): Promise<void>;
-}
-
-/** How the notices of one target fared. */
-export interface NotificationStatus {
-  readonly name: string;
-  readonly kind: NotificationTarget["kind"];
-  readonly delivered: number;
-  /** Given up: tried too often, refused, or not of use any more. */
-  readonly failed: number;
-  /** Not tried at all, since too many waited. */
-  readonly dropped: number;
-  /** Under way or to be tried again. */
-  readonly waiting: number;
-  /** What went wrong last; absent after a delivery. At most 300 characters. */
-  readonly last_error?: string;
-}
+import {
+  attemptNotice,
+  isWanted,
+  MAX_WAITING_NOTICES,
+  NotificationError,
+  type NotificationStatus,
+  type NotificationTarget,
+  toRetryDelayMs,
+  toShownError,
+} from "./notice-attempt.ts";
 
 /** Options of {@link Notifier}. */
 export interface NotifierOptions {
@@ -73,10 +33,6 @@ export interface NotifierOptions {
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
 }
-
-const BASE_MS = 1000;
-const MAX_BACKOFF_MS = 120_000;
-const MAX_ERROR_CHARS = 300;
 
 /**
  * Tells people of approvals. It holds nothing up: what it is handed is delivered later, again with growing delays when that
@@ -135,11 +91,10 @@ class TargetQueue {
   }
 
   tell(news: ApprovalNews, approval: Approval): Promise<void> | undefined {
-    const { news: wanted, matches } = this.#target;
-    if (this.#isClosed || !wanted.includes(news) || matches?.(approval) === false) return undefined;
-    if (this.#underWay.size >= (this.#options.maxWaiting ?? 1000)) {
+    if (this.#isClosed || !isWanted(this.#target, news, approval)) return undefined;
+    if (this.#underWay.size >= (this.#options.maxWaiting ?? MAX_WAITING_NOTICES)) {
       this.#dropped += 1;
-      this.#noteFailure("too many notifications wait", "dropped");
+      this.#noteFailure(new NotificationError("too many notifications wait", { mayRetry: false }), "dropped");
       return undefined;
     }
     const work = this.#deliver(news, approval).finally(() => void this.#underWay.delete(work));
@@ -171,9 +126,7 @@ class TargetQueue {
   }
 
   async #deliver(news: ApprovalNews, approval: Approval): Promise<void> {
-    const { maxAttempts = 8, random = Math.random } = this.#options;
-    // Nobody can decide any more, or has to be told of it, when the time is over.
-    const untilMs = news === "requested" ? Date.parse(approval.expires) : Number.POSITIVE_INFINITY;
+    const { maxAttempts, random } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       const error = await this.#attempt(news, approval);
       if (error === undefined) {
@@ -181,13 +134,12 @@ class TargetQueue {
         this.#lastError = undefined;
         return;
       }
-      const backoffMs = Math.min(MAX_BACKOFF_MS, BASE_MS * 2 ** (attempt - 1)) * (1 - random() / 2);
-      const delayMs = Math.max(backoffMs, error.retryAfterMs ?? 0);
-      const isOver = !error.mayRetry || attempt >= maxAttempts || this.#now() + delayMs >= untilMs;
-      this.#noteFailure(error.message, isOver ? "given up" : "to be tried again");
-      if (!isOver) await this.#pause(delayMs);
-      if (!isOver && !this.#isClosed) continue;
-      if (!isOver) this.#noteFailure(error.message, "given up: the gateway stops");
+      const nowMs = this.#now();
+      const delayMs = toRetryDelayMs(error, { news, approval, attempt, nowMs, maxAttempts, random });
+      this.#noteFailure(error, delayMs === undefined ? "given up" : "to be tried again");
+      if (delayMs !== undefined) await this.#pause(delayMs);
+      if (delayMs !== undefined && !this.#isClosed) continue;
+      if (delayMs !== undefined) this.#noteFailure(error, "given up: the gateway stops");
       this.#failed += 1;
       return;
     }
@@ -196,24 +148,11 @@ class TargetQueue {
   async #attempt(news: ApprovalNews, approval: Approval): Promise<NotificationError | undefined> {
     const controller = new AbortController();
     this.#controllers.add(controller);
-    const timeoutMs = this.#options.timeoutMs ?? 10_000;
-    const stop = this.#startTimer(() => controller.abort(), timeoutMs);
-    const late = new Promise<never>((_resolve, reject) => {
-      const onAbort = (): void => reject(new NotificationError(`no answer in ${timeoutMs} ms`, { mayRetry: true }));
-      controller.signal.addEventListener("abort", onAbort);
-    });
+    const { timeoutMs } = this.#options;
+    const startTimer = this.#startTimer;
     try {
-      const link = await this.#target.toLink?.(approval);
-      const id = `${approval.id}-${news === "requested" ? "r" : "d"}`;
-      const delivering = this.#target.deliver({ news, approval, link }, { id, signal: controller.signal });
-      await Promise.race([delivering, late]);
-      return undefined;
-    } catch (error) {
-      if (error instanceof NotificationError) return error;
-      const message = error instanceof Error ? error.name : "failed";
-      return new NotificationError(`it could not be sent: ${message}`, { mayRetry: true });
+      return await attemptNotice(this.#target, { news, approval, controller, timeoutMs, startTimer });
     } finally {
-      stop();
       this.#controllers.delete(controller);
     }
   }
@@ -231,8 +170,8 @@ class TargetQueue {
     });
   }
 
-  #noteFailure(message: string, outcome: string): void {
-    this.#lastError = message.slice(0, MAX_ERROR_CHARS);
+  #noteFailure(error: NotificationError, outcome: string): void {
+    this.#lastError = toShownError(error);
     const { name, kind } = this.#target;
     this.#log.warn("a notification was not delivered", { target: name, kind, error: this.#lastError, outcome });
   }

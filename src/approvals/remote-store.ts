@@ -1,6 +1,7 @@
 import { HookgateError, isHookgateError } from "../errors.ts";
 import type { ApprovalPeer } from "./actor.ts";
 import { type Approval, APPROVAL_STATUSES } from "./approval.ts";
+import type { OutboxPeer } from "./outbox.ts";
 import {
   type ApprovalStore,
   assertListOptions,
@@ -15,7 +16,7 @@ export interface RemoteApprovalStoreOptions {
   /** What it is called in messages. */
   readonly name: string;
   /** A way to where the approvals are, for one call. */
-  readonly connect: () => ApprovalPeer;
+  readonly connect: () => ApprovalPeer & OutboxPeer;
   /** How long settled approvals are kept there, in milliseconds. @default 30 days */
   readonly keepMs?: number | undefined;
 }
@@ -34,12 +35,14 @@ export function createRemoteApprovalStore(options: RemoteApprovalStoreOptions): 
 
 class RemoteApprovalStore implements ApprovalStore {
   readonly name: string;
+  readonly outbox: () => OutboxPeer;
   readonly #connect: () => ApprovalPeer;
   readonly #keepMs: number;
   readonly #closing = new AbortController();
 
   constructor({ name, connect, keepMs = DEFAULT_KEEP_MS }: RemoteApprovalStoreOptions) {
     this.name = name;
+    this.outbox = connect;
     this.#connect = connect;
     this.#keepMs = keepMs;
   }

@@ -1,5 +1,6 @@
 import { HookgateError } from "../errors.ts";
 import type { ReplayStore } from "../signing/replay.ts";
+import type { OutboxPeer } from "./outbox.ts";
 import { type Approval, approvalSchema, type ApprovalStatus, isOpen } from "./approval.ts";
 
 /** What came of {@link ApprovalStore.create}. */
@@ -65,6 +66,11 @@ export interface ApprovalStore extends ReplayStore {
    * process not. @default the store itself
    */
   readonly requests?: ReplayStore | undefined;
+  /**
+   * The way, for one call, to where what is to be told of its approvals waits; for stores that outlive whoever could tell it.
+   * @default it is told by the process that has settled it
+   */
+  readonly outbox?: (() => OutboxPeer) | undefined;
   /**
    * Keeps a new approval, unless one is open for the same `call`: there is never more than one.
    * @throws {HookgateError} `ERR_CONFLICT` when the id is there

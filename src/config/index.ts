@@ -9,7 +9,9 @@ export { type ApprovalsConfig, type ApprovalStoreKind, type StoreAddress } from 
 export {
   createLinksFromConfig,
   createNotifierFromConfig,
+  createTargetsFromConfig,
   type NotifierFromConfigOptions,
+  type TargetsFromConfigOptions,
   toRunNotification,
 } from "./notify.ts";
 export type { NotifyConfig } from "./notify-schema.ts";

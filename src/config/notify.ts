@@ -22,13 +22,15 @@ import { createWebhookSigner, parseWebhookSecret } from "../signing/standard-web
 import { createCommandTransport, type StartCommand } from "../transport/command.ts";
 import { USER_AGENT } from "../transport/http-headers.ts";
 import type { HttpExchange } from "../transport/http-exchange.ts";
+import { type HookUrlOptions, parseHookUrl } from "../transport/http-url.ts";
+import { toProblem } from "./check-keys.ts";
 import type { NotifyConfig } from "./notify-schema.ts";
 import type { ConnectOptions, HookConnection } from "./ports.ts";
 import { ConfigError } from "./problem.ts";
 import type { ConfigFile } from "./schema.ts";
 
-/** Options of {@link createNotifierFromConfig}. */
-export interface NotifierFromConfigOptions extends Omit<NotifierOptions, "targets"> {
+/** Options of {@link createTargetsFromConfig}. */
+export interface TargetsFromConfigOptions extends Pick<NotifierOptions, "now"> {
   /** Connects to URLs. @default none can be reached */
   readonly connect?: ((options: ConnectOptions) => HookConnection) | undefined;
   /** Runs commands. @default there are none here */
@@ -37,7 +39,12 @@ export interface NotifierFromConfigOptions extends Omit<NotifierOptions, "target
   readonly links?: ApprovalLinks | undefined;
   /** @default WebCrypto */
   readonly crypto?: CryptoPort | undefined;
+  /** Whether URLs may have an IP address as their host. @default true */
+  readonly allowAddress?: boolean | undefined;
 }
+
+/** Options of {@link createNotifierFromConfig}. */
+export interface NotifierFromConfigOptions extends TargetsFromConfigOptions, Omit<NotifierOptions, "targets"> {}
 
 /**
  * Makes what tells people of approvals, where a config says how.
@@ -45,13 +52,26 @@ export interface NotifierFromConfigOptions extends Omit<NotifierOptions, "target
  * @throws {ConfigError} when the runtime cannot reach one of the targets
  */
 export function createNotifierFromConfig(
-  { approvals }: ConfigFile,
+  config: Pick<ConfigFile, "approvals">,
   options: NotifierFromConfigOptions,
 ): Notifier | undefined {
+  const targets = createTargetsFromConfig(config, options);
+  if (targets.length === 0) return undefined;
+  const { connect: _, run: __, links: ___, crypto: ____, allowAddress: _____, ...rest } = options;
+  return new Notifier({ ...rest, targets });
+}
+
+/**
+ * Makes the ways in which a config tells people of approvals, in its order.
+ * @throws {ConfigError} when the runtime cannot reach one of them
+ */
+export function createTargetsFromConfig(
+  { approvals }: Pick<ConfigFile, "approvals">,
+  options: TargetsFromConfigOptions,
+): readonly NotificationTarget[] {
   const { notify = [], url } = approvals ?? {};
-  if (notify.length === 0) return undefined;
-  const { connect: _, run: __, links, crypto: ___, ...rest } = options;
-  const targets = notify.map((config, index) => {
+  const { links } = options;
+  return notify.map((config, index) => {
     const { name = `${config.type} ${index + 1}`, on, match, approver } = config;
     const matcher = match && createMatcher(match);
     const common = {
@@ -62,7 +82,6 @@ export function createNotifierFromConfig(
     };
     return createTarget(config, common, { ...options, at: `approvals.notify[${index}]` });
   });
-  return new Notifier({ ...rest, targets });
 }
 
 /**
@@ -95,16 +114,19 @@ type Common = Pick<NotificationTarget, "name" | "news" | "matches" | "toLink">;
 function createTarget(
   config: NotifyConfig,
   common: Common,
-  { at, connect, run, crypto, now }: NotifierFromConfigOptions & { readonly at: string },
+  options: TargetsFromConfigOptions & { readonly at: string },
 ): NotificationTarget {
+  const { at, connect, run, crypto, now } = options;
   if (config.type === "command") {
     if (run !== undefined) return createCommandTarget({ ...common, command: config.command, run });
-    throw new ConfigError([{ path: `${at}.type`, message: "this runtime runs no commands: use a webhook" }]);
+    const message = `"${common.name}": this runtime runs no commands: use a webhook, or run the gateway on Node`;
+    throw new ConfigError([{ path: `${at}.type`, message }]);
   }
   if (connect === undefined) {
     throw new ConfigError([{ path: `${at}.type`, message: "this runtime cannot connect to URLs" }]);
   }
   const allowPrivate = config.type !== "webhook" || config.allow_private;
+  assertReachable(config, { ...options, allowPrivate });
   const send = toSend(connect({ allowPrivate, allowInsecure: false, maxConnections: 4 }).exchange);
   if (config.type === "webhook") {
     const secrets = [config.secret].flat().map(parseWebhookSecret);
@@ -123,6 +145,21 @@ function createTarget(
   }
   const create = config.type === "slack" ? createSlackTarget : createDiscordTarget;
   return create({ ...message, url: config.url });
+}
+
+/** Where nothing checks the address that is connected to, the URL is all there is to look at. */
+function assertReachable(
+  config: Exclude<NotifyConfig, { readonly type: "command" }>,
+  {
+    at,
+    allowAddress = true,
+    allowPrivate,
+  }: { readonly at: string } & Pick<HookUrlOptions, "allowAddress" | "allowPrivate">,
+): void {
+  if (allowAddress) return;
+  const [key, url] = config.type === "telegram" ? ["api_url", config.api_url] : ["url", config.url];
+  const findings = toProblem([], () => parseHookUrl(url, { allowAddress, allowPrivate }));
+  if (findings.length > 0) throw new ConfigError(findings.map(({ message }) => ({ path: `${at}.${key}`, message })));
 }
 
 function toMatched({ tool, requester }: Approval): Parameters<ReturnType<typeof createMatcher>["matches"]>[0] {

@@ -1,4 +1,11 @@
-import { type ApprovalManager, type ApprovalStore, toApprovalEvent } from "../approvals/index.ts";
+import {
+  type ApprovalManager,
+  type ApprovalManagerOptions,
+  type ApprovalStore,
+  OutboxNotifier,
+  type OutboxPeer,
+  toApprovalEvent,
+} from "../approvals/index.ts";
 import {
   type ApprovalStoreKind,
   type Config,
@@ -6,13 +13,16 @@ import {
   createApprovalsFromConfig,
   createBuiltins,
   createGatewayKeys,
+  createLinksFromConfig,
+  createTargetsFromConfig,
+  type HookPorts,
   keepApprovalsMs,
   type StoreAddress,
 } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { BuiltinRegistry, HookHost } from "../picoclaw/index.ts";
+import type { ApprovalLinks } from "../signing/approval-link.ts";
 import { createApprovalSigner } from "../signing/approval-token.ts";
-import type { CryptoPort } from "../signing/crypto.ts";
 
 /** What approvals can be kept in on an edge runtime. */
 export interface EdgeApprovalPorts {
@@ -31,7 +41,8 @@ export interface EdgeApprovalOptions {
   readonly registry?: BuiltinRegistry | undefined;
   /** Who is told of approvals, once it is there. */
   readonly host: () => HookHost | undefined;
-  readonly crypto?: CryptoPort | undefined;
+  /** How those who are notified are reached. */
+  readonly hooks: HookPorts;
   readonly log: Log;
 }
 
@@ -41,27 +52,65 @@ export interface EdgeApprovals {
   readonly approvals: ApprovalManager | undefined;
   /** The built-in hooks, `human_approval` among them. */
   readonly builtins: BuiltinRegistry;
+  /** Signs links with which people decide; absent without a secret for them. */
+  readonly links: ApprovalLinks | undefined;
+  /** Absent where nothing waits to be told. */
+  readonly notifier: OutboxNotifier | undefined;
 }
+
+type OnNews = NonNullable<ApprovalManagerOptions["onNews"]>;
 
 /**
  * Makes what asks people, where a config does.
- * @throws {ConfigError} when nothing is bound by the name of the store, or people are to be notified
+ * @throws {ConfigError} when nothing is bound by the name of the store, or people cannot be notified as the config says
  */
 export async function openEdgeApprovals(config: Config, options: EdgeApprovalOptions): Promise<EdgeApprovals> {
-  const { ports, registry, host, crypto, log } = options;
-  // A notification is tried again for hours, and nothing runs here that long.
-  if ((config.approvals?.notify ?? []).length > 0) {
-    throw new ConfigError([{ path: "approvals.notify", message: "this runtime notifies nobody: leave it out" }]);
-  }
+  const { ports, registry, host, hooks, log } = options;
+  const { crypto } = hooks;
   const keepMs = keepApprovalsMs(config);
+  const emit: OnNews = (news, approval) => host()?.emit(toApprovalEvent(news, approval));
   const approvals = createApprovalsFromConfig(config, {
-    openStore: ports && ((address) => ports.open(address, { keepMs })),
-    onNews: (news, approval) => host()?.emit(toApprovalEvent(news, approval)),
+    openStore(address) {
+      const store = ports?.open(address, { keepMs });
+      if (store?.outbox === undefined) assertTellsNobody(config);
+      return store;
+    },
+    onNews(news, approval) {
+      emit(news, approval);
+      notifier?.tell(news, approval);
+    },
     crypto,
     log,
   });
+  const links = approvals && (await createLinksFromConfig(config, { used: approvals.store, crypto }));
+  const connect = approvals?.store.outbox;
+  const notifier = connect && createNotifier(config, { connect, links, onNews: emit, hooks, log });
   const { signing_key, id: issuer } = config.gateway;
   const [key] = await createGatewayKeys({ ...(signing_key && { signing_key }) }, crypto);
   const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
-  return { approvals, builtins: createBuiltins({ registry, approvals, signerFor }) };
+  return { approvals, builtins: createBuiltins({ registry, approvals, signerFor }), links, notifier };
+}
+
+interface NotifierParts extends Pick<EdgeApprovalOptions, "hooks" | "log"> {
+  readonly connect: () => OutboxPeer;
+  readonly links: ApprovalLinks | undefined;
+  readonly onNews: OnNews;
+}
+
+function createNotifier(config: Config, { connect, links, onNews, hooks, log }: NotifierParts): OutboxNotifier {
+  const { allowAddress, crypto, platform } = hooks;
+  const targets = createTargetsFromConfig(config, { connect: hooks.connect, links, crypto, allowAddress });
+  // What waits is known by the name of its target.
+  const twice = targets.findIndex(({ name }, index) => targets.findIndex((other) => other.name === name) < index);
+  const message = "another entry has this name: give each its own";
+  if (twice !== -1) throw new ConfigError([{ path: `approvals.notify[${twice}].name`, message }]);
+  const waitUntil = platform?.waitUntil ?? (() => undefined);
+  return new OutboxNotifier({ targets, connect, onNews, waitUntil, log });
+}
+
+function assertTellsNobody({ approvals }: Config): void {
+  if ((approvals?.notify ?? []).length === 0) return;
+  const message =
+    "this runtime notifies nobody from such a store: see that approvals.store is bound, or leave this out";
+  throw new ConfigError([{ path: "approvals.notify", message }]);
 }

@@ -11,6 +11,7 @@ import {
 } from "../config/index.ts";
 import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
+import type { OutboxNotifier } from "../approvals/index.ts";
 import type { BuiltinRegistry, HookHost } from "../picoclaw/index.ts";
 import type { IsolateRecorder } from "../records/index.ts";
 import { answerRefusal } from "./answer.ts";
@@ -58,6 +59,12 @@ export interface EdgeGatewayOptions {
 export interface EdgeGateway {
   /** Answers a request. It does not reject. */
   fetch(request: Request, info?: PeerInfo): Promise<Response>;
+  /**
+   * Takes what is to be told of approvals, and tells observers and people of it.
+   * @throws {HookgateError} `ERR_CONFIG` when the config cannot be used, or asks nobody
+   * @throws {Error} what taking it throws
+   */
+  tellApprovals(): Promise<void>;
 }
 
 /**
@@ -67,19 +74,34 @@ export interface EdgeGateway {
 export function createEdgeGateway(options: EdgeGatewayOptions): EdgeGateway {
   const { log = silentLog, isLocal = false } = options;
   // What was built, never the promise of it: no request may wait for another.
-  let built: Gateway | HookgateError | undefined;
+  let built: Built | HookgateError | undefined;
   const shared: Shared = {};
+  async function open(): Promise<Built | HookgateError> {
+    if (built !== undefined) return built;
+    const made = await build(options, shared).catch((error: unknown) => toUnusable(error, log));
+    return (built ??= made);
+  }
   return {
     async fetch(request, info) {
-      if (built === undefined) {
-        const made = await build(options, shared).catch((error: unknown) => toUnusable(error, log));
-        built ??= made;
-      }
-      if (!(built instanceof HookgateError)) return built.fetch(request, info);
-      const message = isLocal ? built.message : "the gateway's config cannot be used; its log says why";
+      // No turn is lost once it is built.
+      const opened = built ?? (await open());
+      if (!(opened instanceof HookgateError)) return opened.gateway.fetch(request, info);
+      const message = isLocal ? opened.message : "the gateway's config cannot be used; its log says why";
       return answerRefusal({ code: "ERR_CONFIG", message });
     },
+    async tellApprovals() {
+      const opened = await open();
+      if (opened instanceof HookgateError) throw opened;
+      if (opened.notifier === undefined) throw new HookgateError("ERR_CONFIG", "this gateway asks no people");
+      await opened.notifier.deliver();
+    },
   };
+}
+
+/** A gateway, and what tells people of its approvals. */
+interface Built {
+  readonly gateway: Gateway;
+  readonly notifier: OutboxNotifier | undefined;
 }
 
 /** Anyone can reach a gateway on the edge, and could answer for its hooks and read what agents say. */
@@ -91,27 +113,17 @@ interface Shared {
   recorder?: IsolateRecorder | undefined;
 }
 
-async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gateway> {
-  const { ports, configName: file, log = silentLog } = options;
+async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Built> {
+  const { ports, log = silentLog } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
-  const config = parseConfig(toText(options), {
-    env,
-    builtins: createBuiltins({ registry: options.builtins }),
-    file,
-    recordPlaces: options.records === undefined ? [] : EDGE_RECORD_PLACES,
-    approvalStores: options.approvals?.stores ?? [],
-  });
-  const { auth } = config.gateway;
-  if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
-    throw new HookgateError("ERR_CONFIG", UNGUARDED);
-  }
+  const config = readConfig(options, env);
   const recorder = (shared.recorder ??= openRecorder(config, options));
   const asking: { host?: HookHost } = {};
-  const { approvals, builtins } = await openEdgeApprovals(config, {
+  const { approvals, builtins, links, notifier } = await openEdgeApprovals(config, {
     ports: options.approvals,
     registry: options.builtins,
     host: () => asking.host,
-    crypto: ports.crypto,
+    hooks: ports,
     log,
   });
   const { host, manager, yaml } = await createHostFromConfig(
@@ -129,18 +141,42 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Gatew
   );
   assertRunnable(yaml);
   asking.host = host;
-  return createGatewayFromConfig(withoutConcurrency(config.gateway), {
+  const gateway = await createGatewayFromConfig(withoutConcurrency(config.gateway), {
     ...ports.platform,
     recording: recorder,
     absent: explainAbsent(recorder),
     host,
     approvals,
+    links,
+    notifications: hasTargets(config) ? notifier && (() => notifier.status()) : undefined,
     lifecycle: yaml?.lifecycle,
     hooks: () => manager.hooks(),
     replay: options.replay ?? approvals?.store,
     log,
     now,
   });
+  return { gateway, notifier };
+}
+
+/** A config that may be served. */
+function readConfig(options: EdgeGatewayOptions, env: YamlPorts["env"]): Config {
+  const { configName: file } = options;
+  const config = parseConfig(toText(options), {
+    env,
+    builtins: createBuiltins({ registry: options.builtins }),
+    file,
+    recordPlaces: options.records === undefined ? [] : EDGE_RECORD_PLACES,
+    approvalStores: options.approvals?.stores ?? [],
+  });
+  const { auth } = config.gateway;
+  if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
+    throw new HookgateError("ERR_CONFIG", UNGUARDED);
+  }
+  return config;
+}
+
+function hasTargets({ approvals }: Config): boolean {
+  return (approvals?.notify ?? []).length > 0;
 }
 
 /** The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever. */

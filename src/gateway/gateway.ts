@@ -265,7 +265,7 @@ class GatewayServer {
     const reload = this.#reload?.status();
     const generation = reload && { generation: reload.generation };
     const yaml = this.#lifecycle && { yaml_hooks: this.#lifecycle.hooks() };
-    const told = this.#notifications && { notifications: this.#notifications() };
+    const told = this.#notifications && { notifications: await this.#notifications() };
     return answerJson({ ...generation, hooks: this.#hooks(), ...yaml, ...told }, { status: 200 });
   }
 

@@ -42,7 +42,7 @@ export interface GatewayOptions extends RecordPages {
   /** Signs the links with which people decide approvals without signing in. @default no link is good */
   readonly links?: ApprovalLinks | undefined;
   /** How the notifications of approvals fare, for `/v1/hooks` and `/approvals`. @default nobody is told */
-  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
+  readonly notifications?: (() => readonly NotificationStatus[] | Promise<readonly NotificationStatus[]>) | undefined;
   /** Further JSON-RPC methods, by name, such as `hook.run`; each needs scope `call`. @default none */
   readonly methods?: Readonly<Record<string, RpcMethod>> | undefined;
   /** The gateway's public keys, which it shows to everyone. @default none: there is no such path */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryApprovalStore } from "../../src/approvals/index.ts";
+import { createMemoryApprovalStore, type OutboxPeer } from "../../src/approvals/index.ts";
 import { createEdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import type { PeerInfo } from "../../src/gateway/origin.ts";
 import { createObjectLog, type LogFields } from "../../src/log.ts";
 import { createBuiltinRegistry } from "../../src/picoclaw/index.ts";
+import { createFetchExchange } from "../../src/transport/fetch-exchange.ts";
 import { sha256 } from "../records/fixtures.ts";
 
 const TOKEN_SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -202,6 +203,67 @@ async function errorOf(config: object, approvals?: EdgeGatewayOptions["approvals
   expect((await ask({ token: "test" })).status).toBe(500);
   return lines.find(({ level }) => level === "error")?.["error"];
 }
+
+describe("notifications on the edge", () => {
+  const outbox: OutboxPeer = {
+    enqueue: () => Promise.resolve(),
+    exchange: () => Promise.reject(new Error("the object is not there")),
+  };
+  const approvals: EdgeGatewayOptions["approvals"] = {
+    stores: ["durable_object"],
+    open: () => Object.assign(createMemoryApprovalStore(), { outbox: () => outbox }),
+  };
+  const slack = { type: "slack", url: "https://hooks.slack.test/x" };
+  const stageOf = (notify: readonly object[]): Stage =>
+    createStage({
+      config: { ...GUARDED, approvals: { store: "durable_object:PEOPLE", notify } },
+      approvals,
+      ports: {
+        connect: () => ({ exchange: createFetchExchange(), fetch: () => Promise.reject(new Error()) }),
+        allowAddress: false,
+      },
+    });
+
+  test.for([
+    [
+      "a command",
+      { type: "command", name: "desk", command: "notify" },
+      'approvals.notify[1].type: "desk": this runtime runs no commands: use a webhook, or run the gateway on Node',
+    ],
+    [
+      "an IP address",
+      { type: "discord", url: "https://192.0.2.1/x" },
+      "approvals.notify[1].url: url must have a name, not an IP address, as its host",
+    ],
+    [
+      "a private address",
+      { type: "webhook", url: "http://localhost/x", secret: `whsec_${"a".repeat(32)}`, allow_private: false },
+      "approvals.notify[1].url: url must not be a private address",
+    ],
+    [
+      "the API of a bot at an address",
+      { type: "telegram", token: "1:a", chat_id: "1", api_url: "https://[2001:db8::1]" },
+      "approvals.notify[1].api_url: url must have a name",
+    ],
+    [
+      "a name for two",
+      { ...slack, name: "slack 1" },
+      "approvals.notify[1].name: another entry has this name: give each its own",
+    ],
+  ] as const)("%s is refused, and it is said where and what to change", async ([, entry, said]) => {
+    const { ask, lines } = stageOf([slack, entry]);
+    expect((await ask({ token: "test" })).status).toBe(500);
+    expect(lines.find(({ level }) => level === "error")?.["error"]).toContain(said);
+  });
+
+  test("whose counts cannot be read show that, and not zeros that are none", async () => {
+    const { ask } = stageOf([slack]);
+    const reply = await ask({ token: "test", path: "/v1/hooks" });
+    expect(await reply.json()).toMatchObject({
+      notifications: [{ name: "slack 1", last_error: expect.stringContaining("cannot be read") as string }],
+    });
+  });
+});
 
 describe("human approvals on the edge", () => {
   const human = { enabled: true, config: { rules: [{ wait_ms: 0 }] } };

@@ -28,7 +28,7 @@ export interface ApprovalPagesParts {
   /** Whether anyone needs a token. */
   readonly hasAuth: boolean;
   /** How those who are told fare; absent when nobody is told. */
-  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
+  readonly notifications?: (() => readonly NotificationStatus[] | Promise<readonly NotificationStatus[]>) | undefined;
   readonly log: Log;
 }
 
@@ -87,7 +87,7 @@ export class ApprovalPages {
           >${LIVE}
         </header>
         ${this.#renderAnonymous()} ${await this.#renderDone(done)} ${renderPending(list)} ${renderSettled(list)}
-        ${renderNotifications(notifications?.())}`;
+        ${renderNotifications(await notifications?.())}`;
       const count = list.pending.length === 0 ? "" : `(${toCount(list.pending.length)}) `;
       return answerPage({ title: `${count}Approvals`, current: APPROVALS_PATH, visitor, body });
     } catch (error) {

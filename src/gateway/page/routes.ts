@@ -41,7 +41,7 @@ export interface PageParts extends Pick<RecordPages, "recording" | "records" | "
   /** Signs links that decide; absent where there are none. */
   readonly links?: ApprovalLinks | undefined;
   /** How those who are told of approvals fare; absent where nobody is told. */
-  readonly notifications?: (() => readonly NotificationStatus[]) | undefined;
+  readonly notifications?: (() => readonly NotificationStatus[] | Promise<readonly NotificationStatus[]>) | undefined;
   /** Why nobody may come to this gateway with a request; undefined when they may. */
   readonly refuse: (request: Request, info: PeerInfo) => Refusal | undefined;
   readonly readiness: () => Promise<Readiness>;

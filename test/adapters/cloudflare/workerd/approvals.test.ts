@@ -2,13 +2,17 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createDurableApprovalStore } from "../../../../adapters/cloudflare/approvals.ts";
-import { ApprovalManager, type ApprovalStore } from "../../../../src/approvals/index.ts";
+import { type Approval, ApprovalManager, type ApprovalStore, OutboxNotifier } from "../../../../src/approvals/index.ts";
 import { describeStore } from "../../../approvals/store-contract.ts";
 import { newApproval, toNext } from "../../../conformance/approval-fixture.ts";
-import { clock } from "./shards.ts";
+import { clock, gateway, toDeaf } from "./shards.ts";
 
 let count = 0;
-const newName = (): string => `store-${(count += 1)}`;
+function newName(): string {
+  const name = `store-${(count += 1)}`;
+  gateway.tell = toDeaf(name);
+  return name;
+}
 
 function openStore(name: string): ApprovalStore {
   return createDurableApprovalStore({ namespace: env.APPROVALS, name, keepMs: 86_400_000 });
@@ -109,6 +113,84 @@ describe("the alarm of approvals", () => {
     await ring(name);
     expect(await store.due(clock.nowMs, 10)).toEqual([]);
     expect(await alarmOf(name)).toBeGreaterThan(clock.nowMs + 86_000_000);
+  });
+});
+
+/** Puts a gateway beside an object. @returns the approvals that it tells observers of */
+function openGateway(name: string): readonly Approval[] {
+  const told: Approval[] = [];
+  const works: Promise<void>[] = [];
+  const notifier = new OutboxNotifier({
+    targets: [],
+    connect: () => env.APPROVALS.getByName(name),
+    onNews: (_, approval) => void told.push(approval),
+    waitUntil: (work) => void works.push(work),
+  });
+  gateway.tell = async () => {
+    await notifier.deliver();
+    await Promise.all(works);
+  };
+  return told;
+}
+
+describe("what an alarm settles", () => {
+  test("is told by the gateway of the Worker once, though the alarm comes again, and the object is evicted", async () => {
+    const name = newName();
+    const store = openStore(name);
+    const told = openGateway(name);
+    const [approval, decided, used] = [1, 2, 3].map(() => newApproval(clock.nowMs));
+    if (approval === undefined || decided === undefined || used === undefined) throw new Error("three");
+    for (const each of [approval, decided, used]) await store.create(each);
+    await store.replace(toNext(decided, "denied"));
+    await store.replace(toNext(used, "approved"));
+    clock.nowMs += 3_600_000;
+    await runInDurableObject(env.APPROVALS.getByName(name), async (instance) => {
+      await Promise.all([instance.alarm(), instance.alarm()]);
+    });
+    await evictDurableObject(env.APPROVALS.getByName(name));
+    await ring(name);
+    // What was decided was told of by who decided it, and what was approved then too.
+    expect(told).toMatchObject([{ id: approval.id, status: "expired", version: 2 }]);
+    expect(await store.get(used.id)).toMatchObject({ status: "expired" });
+    expect((await env.APPROVALS.getByName(name).exchange([], 10)).taken).toEqual([]);
+  });
+
+  test("is not told by the alarm when a gateway has settled it, which tells of it itself", async () => {
+    const name = newName();
+    const told = openGateway(name);
+    const store = openStore(name);
+    const news: string[] = [];
+    const manager = new ApprovalManager({
+      store,
+      now: () => clock.nowMs,
+      onNews: (kind, { status }) => news.push(`${kind} ${status}`),
+    });
+    await store.create(newApproval(clock.nowMs));
+    clock.nowMs += 60_000;
+    await manager.sweep();
+    await ring(name);
+    expect([news, told]).toEqual([["decided expired"], []]);
+  });
+
+  test("waits for a gateway that can tell it, and comes again where it was not told to the end", async () => {
+    const name = newName();
+    const store = openStore(name);
+    const approval = newApproval(clock.nowMs);
+    await store.create(approval);
+    clock.nowMs += 60_000;
+    gateway.tell = () => Promise.reject(new Error("the config cannot be used"));
+    await ring(name);
+    expect(await store.get(approval.id)).toMatchObject({ status: "expired" });
+    expect(await alarmOf(name)).toBe(clock.nowMs + 30_000);
+    // A gateway that is gone before it has told.
+    clock.nowMs += 30_000;
+    gateway.tell = async () => void (await env.APPROVALS.getByName(name).exchange([], 6));
+    await ring(name);
+    expect(await alarmOf(name)).toBe(clock.nowMs + 30_000);
+    clock.nowMs += 30_000;
+    const told = openGateway(name);
+    await ring(name);
+    expect(told).toMatchObject([{ id: approval.id, status: "expired" }]);
   });
 });
 
