@@ -46,14 +46,10 @@ export function toResultText(id: RpcId, result: unknown): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result) ?? "null"}}`;
 }
 
-/** Makes the response of an answer from the very bytes that were signed. */
-export function toResponse(
-  status: number,
-  body: Uint8Array<ArrayBuffer>,
-  headers: Readonly<Record<string, string>>,
-): Response {
-  if (body.length === 0) return new Response(null, { status, headers: { ...HEADERS, ...headers } });
-  return new Response(body, { status, headers: { ...JSON_HEADERS, ...headers } });
+/** Makes the response of an answer from the very text that was signed. */
+export function toResponse({ status, text }: Answer, headers: Readonly<Record<string, string>>): Response {
+  if (text === "") return new Response(null, { status, headers: { ...HEADERS, ...headers } });
+  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
 }
 
 /** Answers a request that cannot be trusted: a code, and nothing of the message or of what went wrong underneath. */

@@ -19,7 +19,7 @@ import {
   toResultText,
 } from "./answer.ts";
 import { readBody } from "./body.ts";
-import { parseTimeout, runWithin } from "./deadline.ts";
+import { type CallCut, parseTimeout, runWithin } from "./deadline.ts";
 import { type Call, type EventMessage, parseBody, parseMessage } from "./message.ts";
 import type { HookEndpointOptions } from "./options.ts";
 import { createTrust, type Trust, type Trusted } from "./trust.ts";
@@ -70,8 +70,6 @@ const JWKS_PATH = "/.well-known/jwks.json";
 const HOOK_ERROR = -32_000;
 const MAX_ERROR_CHARS = 1000;
 const NOTHING = new Uint8Array();
-const encoder = new TextEncoder();
-
 class EndpointServer {
   readonly #trust: Trust;
   readonly #handle: HookHandler;
@@ -110,9 +108,8 @@ class EndpointServer {
     checkHttp({ method, contentType: headers.get("content-type"), body: NOTHING }, this.#maxBodyBytes);
     const body = await this.#read(request, context);
     const trusted = await this.#trust.verify({ method, headers, body });
-    const { status, text } = await this.#answerMessage(body, { request, context, trusted });
-    const reply = encoder.encode(text);
-    return toResponse(status, reply, await trusted.sign({ status, body: reply }));
+    const answer = await this.#answerMessage(body, { request, context, trusted });
+    return toResponse(answer, await trusted.sign({ status: answer.status, body: answer.text }));
   }
 
   async #read(request: Request, context: RequestContext): Promise<Uint8Array> {
@@ -146,7 +143,7 @@ class EndpointServer {
   async #call({ id, method, params }: Call, { headers, signal }: Request): Promise<Answer> {
     const timeoutMs = parseTimeout(headers.get("hook-timeout-ms"));
     try {
-      const run = (inner: AbortSignal): Promise<unknown> => this.#handle(method, params, { signal: inner, timeoutMs });
+      const run = ({ onAbort }: CallCut): Promise<unknown> => this.#handle(method, params, { onAbort, timeoutMs });
       const result = await runWithin(run, { timeoutMs, signal });
       const text = toResultText(id, method === HELLO_METHOD ? { ...Object(result), ...this.#greeting } : result);
       return { status: 200, text };
@@ -162,7 +159,7 @@ class EndpointServer {
     const { waitUntil } = context;
     // Work that outlives the answer is not the caller's to abort.
     const signal = waitUntil === undefined ? request.signal : undefined;
-    const work = runWithin((inner) => this.#tell(events, { signal: inner, timeoutMs }), { timeoutMs, signal }).catch(
+    const work = runWithin((cut) => this.#tell(events, { cut, timeoutMs }), { timeoutMs, signal }).catch(
       (error: unknown) => this.#log.warn("events were not handled in time", { error: toRpcError(error).message }),
     );
     if (waitUntil === undefined) await work;
@@ -171,11 +168,11 @@ class EndpointServer {
   }
 
   /** Tells the hook of events, one after the other. */
-  async #tell(events: readonly EventMessage[], limits: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
+  async #tell(events: readonly EventMessage[], { cut, timeoutMs }: { cut: CallCut; timeoutMs: number }): Promise<void> {
     for (const { method, params } of events) {
-      if (limits.signal.aborted) return;
+      if (cut.isCut) return;
       try {
-        await this.#handle(method, params, limits);
+        await this.#handle(method, params, { onAbort: cut.onAbort, timeoutMs });
       } catch (error) {
         this.#log.warn("an event was not handled", { error: toRpcError(error).message });
       }

@@ -4,6 +4,8 @@ import type { HookEndpointOptions } from "./options.ts";
 import { listSecrets } from "./secrets.ts";
 import type { Trust } from "./trust.ts";
 
+const encoder = new TextEncoder();
+
 /**
  * Trust by Standard Webhooks signatures.
  * @throws {TypeError} when there are key pairs in the place of a secret
@@ -30,7 +32,7 @@ export function createWebhookTrust(options: HookEndpointOptions): Trust {
       });
       return {
         checkMethod() {},
-        sign: async (reply) => ({ ...(await signer.sign({ id, body: reply.body })) }),
+        sign: async (reply) => ({ ...(await signer.sign({ id, body: encoder.encode(reply.body) })) }),
       };
     },
   };

@@ -14,7 +14,8 @@ export interface Received {
 /** A reply to sign. */
 export interface Outgoing {
   readonly status: number;
-  readonly body: Uint8Array;
+  /** It is sent in UTF-8. */
+  readonly body: string;
 }
 
 /** A request that may be answered. */

@@ -27,12 +27,8 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 const JSON_HEADERS = { "content-type": "application/json", ...SECURITY_HEADERS };
 const OK_INIT = { status: 200, headers: JSON_HEADERS };
 
-/** Answers with JSON text, or with its bytes. */
-export function answerText(
-  json: string | Uint8Array<ArrayBuffer>,
-  status = 200,
-  headers?: Readonly<Record<string, string>>,
-): Response {
+/** Answers with JSON text. */
+export function answerText(json: string, status = 200, headers?: Readonly<Record<string, string>>): Response {
   if (status === 200 && headers === undefined) return new Response(json, OK_INIT);
   return new Response(json, { status, headers: { ...JSON_HEADERS, ...headers } });
 }

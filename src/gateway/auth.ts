@@ -27,8 +27,8 @@ export interface RequestProof {
    * @throws {VerificationError} `mtd_mismatch`
    */
   checkMessage(message: unknown): void;
-  /** The headers that sign the reply. */
-  sign(reply: { readonly status: number; readonly body: Uint8Array }): Promise<Readonly<Record<string, string>>>;
+  /** The headers that sign the reply; its body is sent in UTF-8. */
+  sign(reply: { readonly status: number; readonly body: string }): Promise<Readonly<Record<string, string>>>;
 }
 
 /** What an authenticator sees of a request. */

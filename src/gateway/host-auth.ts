@@ -123,7 +123,7 @@ export function createSignatureAuthenticator(
       const signer = host.signerFor?.(request.kid);
       const proof = {
         checkMessage: (message: unknown): void => verifyMethod(request, message),
-        sign: async (reply: { readonly status: number; readonly body: Uint8Array }) =>
+        sign: async (reply: { readonly status: number; readonly body: string }) =>
           signer === undefined ? {} : { [SIGNATURE_HEADER]: await signer.sign({ ...reply, request }) },
       };
       return { name: host.name, scopes: new Set(host.scopes), proof };

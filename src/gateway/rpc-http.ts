@@ -9,13 +9,9 @@ export function isRpc({ method, url }: Request): boolean {
   return url.startsWith("/rpc", start) && (url.length === start + 4 || url.charAt(start + 4) === "?");
 }
 
-const encoder = new TextEncoder();
-const EMPTY = new Uint8Array();
-
 /** Answers, with a signature where the caller has signed too. */
 export async function toResponse({ status, text }: RpcAnswer, { proof }: Principal): Promise<Response> {
   if (proof === undefined) return text === undefined ? answerEmpty({ status }) : answerText(text, status);
-  const body = text === undefined ? EMPTY : encoder.encode(text);
-  const headers = await proof.sign({ status, body });
-  return text === undefined ? answerEmpty({ status, headers }) : answerText(body, status, headers);
+  const headers = await proof.sign({ status, body: text ?? "" });
+  return text === undefined ? answerEmpty({ status, headers }) : answerText(text, status, headers);
 }

@@ -36,7 +36,7 @@ export type TextMac = (text: string) => string;
 
 /** Hashing from text to text, where a host does it at once: no bytes are made in between. */
 export interface TextPort {
-  /** The SHA-256 of bytes or of an ASCII text, as base64url. */
+  /** The SHA-256 of bytes, or of a text in UTF-8, as base64url. */
   digest(data: Uint8Array | string): string;
   /** HMAC-SHA-256 under one secret; the key is imported once, not per message. */
   hmac(secret: Uint8Array): TextMac;
@@ -92,10 +92,12 @@ export async function createBodyHash(body: Uint8Array, port: CryptoPort = webCry
   return toHashText(body, port);
 }
 
-/** The SHA-256 of bytes or of an ASCII text, as base64url. */
+const encoder = new TextEncoder();
+
+/** The SHA-256 of bytes, or of a text in UTF-8, as base64url. */
 export function toHashText(data: Uint8Array | string, port: CryptoPort): MaybePromise<string> {
   if (port.text !== undefined) return port.text.digest(data);
-  return andThen(port.digest(typeof data === "string" ? toAsciiBytes(data) : data), toBase64Url);
+  return andThen(port.digest(typeof data === "string" ? encoder.encode(data) : data), toBase64Url);
 }
 
 /** A function that computes the HMAC-SHA-256 of an ASCII text under a secret, as base64url. */

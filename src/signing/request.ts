@@ -35,8 +35,11 @@ export interface RequestClaims {
   readonly mtd: string;
 }
 
-/** A body to sign: the bytes, or their hash from `createBodyHash` where the same bytes are signed more than once. */
-export type BodyToSign = { readonly body: Uint8Array } | { readonly bodyHash: string };
+/**
+ * A body to sign: the bytes, a text that stands for its bytes in UTF-8, or their hash from `createBodyHash` where the same
+ * bytes are signed more than once.
+ */
+export type BodyToSign = { readonly body: Uint8Array | string } | { readonly bodyHash: string };
 
 /** What {@link RequestSigner.sign} signs. */
 export type RequestToSign = BodyToSign & {

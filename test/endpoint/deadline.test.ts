@@ -15,7 +15,8 @@ const ENDS: Readonly<Record<string, (caller: AbortController) => Promise<unknown
   resolves: () => Promise.resolve("done"),
   rejects: () => Promise.reject(new Error("no")),
   "is late": () => {
-    vi.advanceTimersByTime(1000);
+    // Once it waits: its timer is armed then.
+    void vi.advanceTimersByTimeAsync(1000);
     return new Promise<never>(() => {});
   },
   "is given up": (caller) => {
@@ -41,4 +42,17 @@ test("a caller that is gone before is not worked for", async () => {
   await expect(runWithin(call, { timeoutMs: 1000, signal })).rejects.toMatchObject({ kind: "aborted" });
   expect(call).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+function busy(): Promise<never> {
+  vi.advanceTimersByTime(400);
+  void vi.advanceTimersByTimeAsync(600);
+  return new Promise<never>(() => {});
+}
+
+test("a call that waits for nothing arms no timer; one that waits has what is left of its time", async () => {
+  const armed = vi.spyOn(globalThis, "setTimeout");
+  expect(await runWithin(async () => "at once", { timeoutMs: 1000 })).toBe("at once");
+  expect(armed).not.toHaveBeenCalled();
+  await expect(runWithin(busy, { timeoutMs: 1000 })).rejects.toMatchObject({ kind: "timeout" });
 });
