@@ -14,6 +14,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 const NOT_ASCII = /[^\0-\x7f]/;
 const NOT_ASCII_UNITS = /[\x7f-\uffff]/g;
+/** Text that JSON writes as it is. */
+const PLAIN = /^[\w./:-]*$/;
 const LAST_OF_TWO = "AQgw";
 const LAST_OF_THREE = "AEIMQUYcgkosw048";
 
@@ -72,6 +74,8 @@ export function isCanonical(text: string): boolean {
 
 /** A value as JSON in ASCII only: what is not ASCII is written as `\uXXXX`, so one character is one byte. */
 export function toAsciiJson(value: unknown): string {
+  // Hashes, ids, methods and URLs, which is what most messages are made of, need no look at each character.
+  if (typeof value === "string" && PLAIN.test(value)) return `"${value}"`;
   return JSON.stringify(value).replace(
     NOT_ASCII_UNITS,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,

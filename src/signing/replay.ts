@@ -51,7 +51,7 @@ class MemoryReplayStore implements ReplayStore {
     if (known !== undefined && known > now) return false;
     if (this.#expiries.size >= this.#maxKeys && known === undefined) this.#sweepAll(now);
     // Deleted first, so that the order stays the order of insertion.
-    this.#expiries.delete(key);
+    if (known !== undefined) this.#expiries.delete(key);
     this.#expiries.set(key, expiresAtMs);
     return true;
   }

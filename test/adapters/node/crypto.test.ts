@@ -43,6 +43,29 @@ describe("the node:crypto port", () => {
     );
   });
 
+  test("one key authenticates texts of any length, each as if it were the first", async () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary-ascii", maxLength: 200 }),
+      fc.integer({ min: 4000, max: 4200 }).map((length) => "a".repeat(length)),
+    );
+    const secret = fc.uint8Array({ minLength: 32, maxLength: 130 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), secret, async (texts, bytes) => {
+        const [own, web] = [createTextMac(bytes, nodeCrypto), createTextMac(bytes, webCrypto)];
+        for (const one of texts) expect(await own(one)).toBe(await web(one));
+      }),
+    );
+  });
+
+  test("a text of any characters has the hash of its UTF-8", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary", maxLength: 100 }), async (text) => {
+        const expected = await toHashText(encoder.encode(text), webCrypto);
+        expect([await toHashText(text, nodeCrypto), await toHashText(text, webCrypto)]).toEqual([expected, expected]);
+      }),
+    );
+  });
+
   test("signs in HS256 what jose signs, byte for byte", async () => {
     await fc.assert(
       fc.asyncProperty(claims, fc.uint8Array({ minLength: 32, maxLength: 100 }), async (payload, secret) => {
