@@ -21,6 +21,8 @@ export function createHttpExchange(options: GuardedAgentOptions = {}): HttpExcha
 export function createAgentExchange(guarded: GuardedAgent): HttpExchange {
   return {
     send: (request) => new Promise((resolve, reject) => new Exchange(guarded, request, { resolve, reject }).start()),
+    // From a pool: a buffer of its own costs more than encoding what is short.
+    encode: (text) => Buffer.from(text),
     async close() {
       await guarded.agent.destroy(new ExchangeError("closed", { retry: "never" }));
     },
@@ -48,6 +50,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #chunk: Buffer | undefined;
   #more: Buffer[] | undefined;
   #byteLength = 0;
+  #isDispatched = false;
   #isOver = false;
 
   constructor(guarded: GuardedAgent, request: HttpRequest, settle: Settle) {
@@ -58,23 +61,35 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    const { signal, headers, body } = this.#request;
-    if (signal.aborted) {
-      this.#reject(signal.reason);
-      return;
-    }
-    signal.addEventListener("abort", this);
+    const { headers, body } = this.#request;
+    this.#listen();
+    if (this.#isOver) return;
     const { origin, path } = this.#target;
+    this.#isDispatched = true;
     this.#guarded.attempts.enter(origin);
     this.#guarded.agent.dispatch({ origin, path, method: "POST", headers, body }, this);
   }
 
-  /** The call was cut. */
+  /** The signal was aborted. */
   handleEvent(): void {
-    const reason: unknown = this.#request.signal.reason;
+    this.#cut(this.#request.signal.reason);
+  }
+
+  #listen(): void {
+    const { watch } = this.#request;
+    if (watch !== undefined) {
+      watch.listen((reason) => this.#cut(reason));
+      return;
+    }
+    const { signal } = this.#request;
+    if (signal.aborted) this.#reject(signal.reason);
+    else signal.addEventListener("abort", this);
+  }
+
+  #cut(reason: unknown): void {
     this.#reject(reason);
-    if (this.#controller === undefined) this.#guarded.attempts.leave(this.#target.origin, true);
-    else this.#controller.abort(toAbortError(reason));
+    if (this.#controller !== undefined) this.#controller.abort(toAbortError(reason));
+    else if (this.#isDispatched) this.#guarded.attempts.leave(this.#target.origin, true);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -130,7 +145,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#isOver = true;
-    this.#request.signal.removeEventListener("abort", this);
+    const { watch } = this.#request;
+    if (watch === undefined) this.#request.signal.removeEventListener("abort", this);
+    else watch.listen(undefined);
   }
 }
 

@@ -99,6 +99,7 @@ async function send(
   const method = greeting?.method ?? "";
   const body = encodeRequest({ method, params: greeting?.params ?? "{}" }, id);
   const signed = await signature?.sign({ method, id, body });
+  const fixed = createFixedHeaders(entry.headers, { hook: name, log });
   const controller = new AbortController();
   const timer = setTimeout(
     () => controller.abort(new ExchangeError("connect_timeout", { retry: "never" })),
@@ -107,11 +108,7 @@ async function send(
   try {
     const reply = await connection.exchange.send({
       url: entry.url,
-      headers: {
-        ...createFixedHeaders(entry.headers, { hook: name, log }),
-        ...createRequestHeaders({ id, remainingMs: TIMEOUT_MS }),
-        ...signed?.headers,
-      },
+      headers: { ...createRequestHeaders({ fixed, id, remainingMs: TIMEOUT_MS }), ...signed?.headers },
       body: body.bytes,
       signal: controller.signal,
       maxBodyBytes: entry.max_message_bytes ?? MIB,

@@ -17,7 +17,11 @@ interface CachedHead extends BodyHead {
   readonly params: string;
 }
 
+/** Encodes a text in UTF-8. */
+export type EncodeText = (text: string) => Uint8Array;
+
 const encoder = new TextEncoder();
+const encodeText: EncodeText = (text) => encoder.encode(text);
 const TAIL = '"}';
 /** Shorter params are encoded anew for every hook: that costs less than putting a body together from two parts. */
 const MIN_SHARED_CHARS = 4096;
@@ -31,12 +35,16 @@ const heads = new WeakMap<object, CachedHead>();
  * for a payload, and can be hashed once.
  * @param id - 36 ASCII characters
  */
-export function encodeRequest({ method, params, payload }: OutgoingMessage, id: string): OutgoingBody {
+export function encodeRequest(
+  { method, params, payload }: OutgoingMessage,
+  id: string,
+  encode: EncodeText = encodeText,
+): OutgoingBody {
   const isShared = payload !== undefined && params.length >= MIN_SHARED_CHARS;
   const cached = isShared ? heads.get(payload) : undefined;
   if (cached?.method === method && cached.params === params) return complete(cached, id);
   const text = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params},"id":"`;
-  if (!isShared) return { bytes: encoder.encode(text + id + TAIL) };
+  if (!isShared) return { bytes: encode(text + id + TAIL) };
   const head: CachedHead = { bytes: encoder.encode(text), method, params };
   heads.set(payload, head);
   return complete(head, id);

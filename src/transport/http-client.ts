@@ -1,7 +1,7 @@
 import { HookCallError } from "../errors.ts";
 import { createUuidV7 } from "../signing/uuid.ts";
 import { isVerificationError, toNoVerdictKind } from "../signing/verification-error.ts";
-import type { OutgoingMessage, TransportScope } from "./contract.ts";
+import type { OutgoingMessage } from "./contract.ts";
 import { encodeBatch, encodeRequest, type OutgoingBody } from "./http-body.ts";
 import type { HttpHead, HttpReply } from "./http-exchange.ts";
 import { createRequestHeaders } from "./http-headers.ts";
@@ -24,7 +24,7 @@ interface Attempt {
   readonly method: string;
   readonly id: string;
   readonly body: OutgoingBody;
-  readonly scope: TransportScope;
+  readonly watch: Watch;
   /** Why a reply with this head is none. */
   readonly refuse: (head: HttpHead) => HookCallError | undefined;
 }
@@ -43,15 +43,15 @@ export class HttpClient {
    * @throws {HookCallError} with the kind of no-verdict
    */
   async call(message: OutgoingMessage, watch: Watch, isIdempotent: boolean): Promise<unknown> {
-    const { maxMessageBytes, maxRetries, epochNow, random, schedule } = this.#settings;
+    const { exchange, maxMessageBytes, maxRetries, epochNow, random, schedule } = this.#settings;
     const { scope } = watch;
     const id = createUuidV7(epochNow());
-    const body = encodeRequest(message, id);
+    const body = encodeRequest(message, id, exchange.encode);
     const refuse = (head: HttpHead): HookCallError | undefined => checkHead(head, maxMessageBytes);
     for (let failures = 1; ; failures += 1) {
       scope.attempt = failures;
       try {
-        const { reply, signed } = await this.#attempt({ method: message.method, id, body, scope, refuse });
+        const { reply, signed } = await this.#attempt({ method: message.method, id, body, watch, refuse });
         if (signed !== undefined) await verify(signed, reply);
         return parseHttpReply(reply.body, id);
       } catch (error) {
@@ -72,20 +72,25 @@ export class HttpClient {
    * Sends a batch, once. What is answered is not looked at.
    * @throws {HookCallError} when it was not taken
    */
-  async deliver({ id, body }: Batch, scope: TransportScope): Promise<void> {
-    await this.#attempt({ method: "batch", id, body, scope, refuse: refuseUndelivered });
+  async deliver({ id, body }: Batch, watch: Watch): Promise<void> {
+    await this.#attempt({ method: "batch", id, body, watch, refuse: refuseUndelivered });
   }
 
-  async #attempt({ method, id, body, scope, refuse }: Attempt): Promise<{ reply: HttpReply; signed?: SignedMessage }> {
+  async #attempt({ method, id, body, watch, refuse }: Attempt): Promise<{ reply: HttpReply; signed?: SignedMessage }> {
     const { exchange, signature, url, headers, maxMessageBytes } = this.#settings;
     const signing = signature?.sign({ method, id, body });
     const signed = signing instanceof Promise ? await signing : signing;
-    const { remainingMs, traceparent } = scope;
+    const { remainingMs, traceparent } = watch.scope;
+    const sent = createRequestHeaders({ fixed: headers, id, remainingMs, traceparent });
+    if (signed !== undefined) Object.assign(sent, signed.headers);
     const reply = await exchange.send({
       url,
-      headers: { ...headers, ...createRequestHeaders({ id, remainingMs, traceparent }), ...signed?.headers },
+      headers: sent,
       body: body.bytes,
-      signal: scope.signal,
+      watch,
+      get signal() {
+        return watch.scope.signal;
+      },
       maxBodyBytes: maxMessageBytes,
       wantsBody: (head) => refuse(head) === undefined,
     });

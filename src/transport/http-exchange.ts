@@ -1,4 +1,5 @@
 import { HookCallError, type NoVerdictKind } from "../errors.ts";
+import type { Watch } from "./watch.ts";
 
 /** The status and the headers of a reply. */
 export interface HttpHead {
@@ -22,6 +23,8 @@ export interface HttpRequest {
   readonly body: Uint8Array;
   /** Covers everything from the look-up of the name to the last byte of the body. */
   readonly signal: AbortSignal;
+  /** Tells what `signal` tells, and spares making one where an exchange needs none. @default the signal is asked */
+  readonly watch?: Pick<Watch, "listen"> | undefined;
   /** The longest body that is read. It is counted while it comes in, whatever the headers say. */
   readonly maxBodyBytes: number;
   /** Asked when the head is there. What is not wanted is not read, and its connection is not used again. */
@@ -36,6 +39,8 @@ export interface HttpExchange {
    * @throws what the signal was aborted with, when it was
    */
   send(request: HttpRequest): Promise<HttpReply>;
+  /** Encodes a text in UTF-8, where the host does it faster than `TextEncoder`. @default `TextEncoder` does it */
+  readonly encode?: ((text: string) => Uint8Array) | undefined;
   /** Closes every connection; requests in flight end with an {@link ExchangeError}. Idempotent; never rejects. */
   close(): Promise<void>;
 }

@@ -62,6 +62,8 @@ export function createFixedHeaders(
 
 /** What differs from request to request. */
 export interface RequestMark {
+  /** The headers that every request has, from {@link createFixedHeaders}. */
+  readonly fixed: Readonly<Record<string, string>>;
   /** The call's id, a UUID; the same on a retry. */
   readonly id: string;
   /** What is left of the deadline, in milliseconds. */
@@ -71,18 +73,20 @@ export interface RequestMark {
 }
 
 /**
- * The headers that differ from request to request. A trace that nobody began is named after the call's
+ * The headers of one request, but for its signature. A trace that nobody began is named after the call's
  * id, so that the logs of both sides can be matched.
  * @see {@link https://www.w3.org/TR/trace-context/#traceparent-header}
  */
-export function createRequestHeaders({ id, remainingMs, traceparent }: RequestMark): Readonly<Record<string, string>> {
-  const headers = { "idempotency-key": id, traceparent: traceparent ?? toTraceparent(id) };
-  if (!Number.isFinite(remainingMs)) return headers;
-  return { ...headers, "hook-timeout-ms": String(Math.max(1, Math.floor(remainingMs))) };
+export function createRequestHeaders({ fixed, id, remainingMs, traceparent }: RequestMark): Record<string, string> {
+  const headers: Record<string, string> = { ...fixed };
+  headers["idempotency-key"] = id;
+  headers["traceparent"] = traceparent ?? toTraceparent(id);
+  if (Number.isFinite(remainingMs)) headers["hook-timeout-ms"] = String(Math.max(1, Math.floor(remainingMs)));
+  return headers;
 }
 
 function toTraceparent(id: string): string {
-  const trace = id.replaceAll("-", "");
   // The time makes the first half of the id; the second is random, and so is not all zeros.
-  return `00-${trace}-${trace.slice(16)}-01`;
+  const span = id.slice(19, 23) + id.slice(24);
+  return `00-${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${span}-${span}-01`;
 }

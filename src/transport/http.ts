@@ -215,8 +215,9 @@ class HttpTransport implements Transport {
     this.#circuit.check();
     const scope = new OwnScope(EVENTS_TIMEOUT_MS, this.#settings);
     try {
-      if (!this.#handshake.isFresh) await this.#handshake.ensure(new Watch(scope, () => {}));
-      await this.#client.deliver(batch, scope);
+      const watch = new Watch(scope, () => {});
+      if (!this.#handshake.isFresh) await this.#handshake.ensure(watch);
+      await this.#client.deliver(batch, watch);
     } finally {
       scope.dispose();
     }

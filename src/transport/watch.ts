@@ -23,6 +23,15 @@ export class Watch {
     return this.#isCut;
   }
 
+  /**
+   * Calls `listener` when the call is cut, at once when it was, in the place of the listener before; undefined lets go. It
+   * is for the one thing the call waits for, and costs less than the scope's signal.
+   */
+  listen(listener: ((reason: unknown) => void) | undefined): void {
+    this.#onCut = listener;
+    if (this.#isCut) listener?.(this.#reason);
+  }
+
   /** @throws what the call was cut with, when it was */
   assertGoing(): void {
     if (this.#isCut) throw this.#reason;

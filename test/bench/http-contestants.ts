@@ -2,6 +2,7 @@ import { Agent } from "undici";
 import { hashBody } from "../../adapters/node/body-hash.ts";
 import { nodeCrypto as crypto } from "../../adapters/node/crypto.ts";
 import { createHttpExchange } from "../../adapters/node/http-exchange.ts";
+import { CallScope } from "../../src/chain/index.ts";
 import { toPublicJwk } from "../../src/signing/jwk.ts";
 import { createKeySet } from "../../src/signing/key-set.ts";
 import {
@@ -54,14 +55,15 @@ export function createUndici(origin: string): HttpContestant {
   };
 }
 
+const now = (): number => performance.now();
+
 function createTransport(name: string, url: string, signature?: MessageSignature): HttpContestant {
   const signing = signature === undefined ? { unsigned: true } : { signature };
   const transport = createHttpTransport({ name: "bench", url, exchange: createHttpExchange(), ...signing });
   return {
     name,
     call: () => {
-      const controller = new AbortController();
-      const scope = { remainingMs: 5000, signal: controller.signal, onAbort: () => {} };
+      const scope = new CallScope(performance.now() + 5000, now);
       return transport.call({ method: METHOD, params: JSON.stringify(PARAMS), payload: {} }, scope);
     },
     close: () => transport.close(),
