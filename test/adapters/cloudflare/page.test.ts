@@ -6,6 +6,21 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Receiver, startReceiver } from "./receiver.ts";
 import { type Dev, freePort, ROOT, startDev } from "./wrangler.ts";
 
+/** A Worker of one's own around the gateway, with a hook of its own. */
+const OWN = `
+import { ApprovalsObject, createGatewayWorker } from "${join(ROOT, "adapters/cloudflare/index.ts")}";
+import { createBuiltinRegistry } from "${join(ROOT, "src/index.ts")}";
+
+const builtins = createBuiltinRegistry();
+builtins.register("own", () => ({ approveTool: ({ tool }) => ({ approved: tool !== "never", reason: "ours" }) }));
+const gateway = createGatewayWorker({ builtins });
+
+export { ApprovalsObject };
+export default {
+  fetch: (request, env, context) => gateway.fetch(request, env, context),
+  tellApprovals: (argument, env, context) => gateway.tellApprovals(argument, env, context),
+};`;
+
 interface Asked {
   readonly approved: boolean;
   readonly reason?: string;
@@ -18,7 +33,7 @@ function toToken(name: string, scopes: readonly string[]): object {
   return { name, sha256: createHash("sha256").update(tokenOf(name)).digest("hex"), scopes };
 }
 
-describe("the pages of approvals of wrangler dev", { timeout: 60_000 }, () => {
+describe("the pages of approvals of a Worker of one's own in wrangler dev", { timeout: 60_000 }, () => {
   let dir: string;
   let dev: Dev;
   let receiver: Receiver;
@@ -31,12 +46,17 @@ describe("the pages of approvals of wrangler dev", { timeout: 60_000 }, () => {
     const url = `http://localhost:${port}`;
     const gateway = {
       name: "gateway",
-      main: join(ROOT, "adapters/cloudflare/worker.ts"),
+      main: join(dir, "own.js"),
       compatibility_date: "2026-11-01",
       vars: {
         LINK_SECRET: "a-secret-of-links-that-is-long-enough",
         HOOKGATE_CONFIG: {
-          hooks: { builtins: { human_approval: { enabled: true, config: { rules: [{}] } } } },
+          hooks: {
+            builtins: {
+              own: { enabled: true },
+              human_approval: { enabled: true, priority: 9, config: { rules: [{}] } },
+            },
+          },
           approvals: {
             store: "durable_object:PEOPLE",
             url,
@@ -49,6 +69,7 @@ describe("the pages of approvals of wrangler dev", { timeout: 60_000 }, () => {
       durable_objects: { bindings: [{ name: "PEOPLE", class_name: "ApprovalsObject" }] },
       migrations: [{ tag: "v1", new_sqlite_classes: ["ApprovalsObject"] }],
     };
+    await writeFile(join(dir, "own.js"), OWN);
     const file = join(dir, "gateway.json");
     await writeFile(file, JSON.stringify(gateway));
     dev = await startDev({ configs: [file], port, stateDir: join(dir, "state") });
@@ -107,6 +128,11 @@ describe("the pages of approvals of wrangler dev", { timeout: 60_000 }, () => {
     const entered = await send("/page/sign-in", form);
     expect([entered.status, entered.headers.get("location")]).toEqual([303, "/approvals"]);
     cookie = entered.headers.getSetCookie().at(-1)?.split(";")[0] ?? "";
+  });
+
+  test("are not asked for what a hook of the Worker's own registry denies", async () => {
+    const { approved, reason, approval } = await ask("never", "make");
+    expect([approved, reason, approval]).toEqual([false, "ours", undefined]);
   });
 
   test("show what is asked, live, and approve it for an hour with a comment", async () => {
