@@ -31,7 +31,7 @@ export interface Requester {
   readonly turn?: string;
   readonly channel?: string;
   readonly chat_id?: string;
-  /** The name of the host's token. */
+  /** The name under which the gateway knows the host: its token's, its JWT's or its signing key's. None in process. */
   readonly caller?: string;
 }
 

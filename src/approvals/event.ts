@@ -5,7 +5,7 @@ import type { ApprovalNews } from "./manager.ts";
 /** The event that observers are told of an approval with: `approval_requested` or `approval_decided`. */
 export function toApprovalEvent(news: ApprovalNews, approval: Approval): HostEvent {
   const { id, status, changed, requester, tool, reason, risk, require, expires, votes, ending } = approval;
-  const { agent, session, turn = "", channel, chat_id: chatId } = requester;
+  const { agent, session, turn = "", channel, chat_id: chatId, caller } = requester;
   const last = votes.at(-1);
   const said = last?.comment ?? ending?.reason;
   return {
@@ -23,6 +23,7 @@ export function toApprovalEvent(news: ApprovalNews, approval: Approval): HostEve
       Expires: expires,
       ...(channel !== undefined && { Channel: channel }),
       ...(chatId !== undefined && { ChatID: chatId }),
+      ...(caller !== undefined && { Caller: caller }),
       ...(news === "decided" && {
         By: votes.map(({ by }) => by),
         ...(approval.scope !== undefined && { Scope: approval.scope }),

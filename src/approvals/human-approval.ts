@@ -116,7 +116,7 @@ async function askUntilUsed(
   const waitMs = Math.min(rule.wait_ms ?? Infinity, remainingMs - Math.min(MARGIN_MS, remainingMs / 10));
   const untilMs = remainingMs - waitMs;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const { approval } = await approvals.ask(toQuestion(request, rule));
+    const { approval } = await approvals.ask({ ...toQuestion(request, rule), caller: context.caller });
     const timeoutMs = Math.max(0, context.remainingMs - untilMs);
     const settled = await approvals.wait(approval.id, { timeoutMs, signal });
     // Another call of the same kind has used it: nobody denied this one, so people are asked anew.

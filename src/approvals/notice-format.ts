@@ -12,6 +12,7 @@ const LABELS: readonly (readonly [field: NoticeField, label: string])[] = [
   ["agent", "Agent"],
   ["session", "Session"],
   ["channel", "Channel"],
+  ["caller", "Host"],
   ["reason", "Why"],
   ["risk", "Risk"],
   ["by", "By"],

@@ -33,6 +33,8 @@ export interface ChainOptions {
   readonly id?: string | undefined;
   /** The W3C traceparent that calls to remote hooks carry, where the observer sets no other. @default each its own */
   readonly traceparent?: string | undefined;
+  /** Who asks, for hooks in this process alone. @default nobody is named */
+  readonly caller?: string | undefined;
 }
 
 /** Options of {@link runChain}. */
@@ -204,6 +206,7 @@ class ChainRun<P extends object, V, H extends ChainHook<P>> {
     const scope = new CallScope(Math.min(ownAtMs, this.#endsAtMs), this.#now);
     if (this.#asksHooks && this.#endsAtMs < ownAtMs) scope.lateKind = "budget";
     scope.traceparent = this.#options.traceparent;
+    scope.caller = this.#options.caller;
     this.#options.observer?.onCall(hook, scope);
     return { hook, attempt, startedAtMs, scope, current: this.current, rules: this.#rules, deadline: this.deadline };
   }

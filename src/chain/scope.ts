@@ -14,6 +14,8 @@ export class CallScope {
   attempt = 1;
   /** The W3C traceparent that goes with the call to a remote hook; without one the transport makes its own. */
   traceparent: string | undefined;
+  /** Who asks, for hooks in this process alone: a transport sends it nowhere. */
+  caller: string | undefined;
   /** What it is when the deadline passes: the hook's own time was up, or that of its whole point. */
   lateKind: "timeout" | "budget" = "timeout";
   readonly #now: () => number;

@@ -33,6 +33,7 @@ export function formatApproval(approval: Approval, paint: Paint, nowMs: number):
     ["agent", requester.agent],
     ["session", requester.session],
     ["channel", [requester.channel, requester.chat_id].filter(Boolean).join(" ")],
+    ["host", requester.caller],
     ["why", approval.reason],
     ["risk", approval.risk],
     ["needs", `${approval.require} of ${approval.approvers.length === 0 ? "anybody" : approval.approvers.join(", ")}`],

@@ -29,11 +29,16 @@ export function callLater<P extends Origin, V>(
   { hook, current }: DetachedCall<P, MountedChainHook>,
   options: CallLaterOptions<P, V>,
 ): void {
-  const { rules, now, log, traceparent, onDetached } = options;
+  const { rules, now, log, traceparent, caller, onDetached } = options;
   const { mounted } = hook;
   const isTaken = mounted.later.push(async () => {
     const attached = { ...hook, detached: false };
-    const { records } = await runChain<P, V, MountedChainHook>([attached], current, { rules, now, traceparent });
+    const { records } = await runChain<P, V, MountedChainHook>([attached], current, {
+      rules,
+      now,
+      traceparent,
+      caller,
+    });
     for (const record of records) {
       mounted.count(record);
       const { point, would } = record;

@@ -21,6 +21,11 @@ export interface HookContext {
   readonly signal: AbortSignal;
   /** What is left of the deadline, in milliseconds. */
   readonly remainingMs: number;
+  /**
+   * The name under which the gateway knows the host that asks: its token's, its JWT's or its signing key's. Only a hook in
+   * the gateway's own process is told. @default no host is named
+   */
+  readonly caller?: string | undefined;
   /** The hook's own log. */
   readonly log: Log;
 }

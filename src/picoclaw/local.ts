@@ -58,4 +58,8 @@ export class LocalContext implements HookContext {
   get remainingMs(): number {
     return this.#scope.remainingMs;
   }
+
+  get caller(): string | undefined {
+    return this.#scope.caller;
+  }
 }

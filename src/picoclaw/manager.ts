@@ -179,10 +179,8 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const traceparent = checkTraceparent(options?.traceparent) ?? outcome.traceparent;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    return toToolCheck(
-      decision,
-      await this.#approve(decision.call, { ...options, timeoutMs, traceparent, onDecision: undefined }),
-    );
+    const left = { ...options, timeoutMs, traceparent, onDecision: undefined };
+    return toToolCheck(decision, await this.#approve(decision.call, left));
   }
 
   /** There are no YAML hooks here: nothing is changed, whatever the event. */
@@ -320,6 +318,7 @@ export class HookManager implements HookHost {
         observer,
         id: observer?.id,
         traceparent,
+        caller,
       });
       observer?.end(outcome);
       if (outcome.detached !== undefined) {

@@ -1,3 +1,4 @@
+import { approvalCallerCases } from "./approval-caller.cases.ts";
 import { approvalEventCases } from "./approval-event.cases.ts";
 import { abortCases } from "./abort.cases.ts";
 import { approvalLinkCases } from "./approval-links.cases.ts";
@@ -101,6 +102,7 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalCallerCases,
   ...approvalEventCases,
   ...approvalRouteCases,
   ...approvalWaitCases,
