@@ -80,6 +80,11 @@ function toTrace({ id = crypto.randomUUID(), records }: Pick<ChainOutcome<Origin
   return { id, records };
 }
 
+/** Why a hook without a verdict stands in the way. Of where its store is, and why that does not answer, nothing is said. */
 function failureReason(what: string, { hook, noVerdict }: NonNullable<ChainOutcome<Origin, never>["failure"]>): string {
-  return `${what} "${hook}" ${noVerdict.kind === "timeout" || noVerdict.kind === "budget" ? "timed out" : "failed"}`;
+  const { kind } = noVerdict;
+  if (kind === "timeout" || kind === "budget") return `${what} "${hook}" timed out`;
+  return `${what} "${hook}" failed${kind === "store_unavailable" ? STORE_DOWN : ""}`;
 }
+
+const STORE_DOWN = ": the approval store is not available, so nobody could be asked. Make the same call again later";

@@ -33,8 +33,8 @@ afterAll(async () => {
   await redis.close();
 });
 
-async function makeConfig(gateway: object = {}): Promise<string> {
-  const human = { enabled: true, config: { rules: [{}] } };
+async function makeConfig(gateway: object = {}, rule: object = {}): Promise<string> {
+  const human = { enabled: true, config: { rules: [rule] } };
   const dir = await makeDir({
     "hooks.json": {
       hooks: { builtins: { human_approval: human } },
@@ -150,6 +150,39 @@ async function replay(to: readonly Node[]): Promise<readonly (string | undefined
     reasons.push(answer.error?.data?.reason);
   }
   return reasons;
+}
+
+describe("a Redis that is down", { timeout: 60_000 }, () => {
+  test("denies with what to do about it, is said by /readyz, and has what is pending when it is back", async () => {
+    const own = await startRedis(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
+    try {
+      const node = await serve(await makeConfig({}, { wait_ms: 0 }), own.newUrl());
+      const pending = await ask(node, "make");
+      expect(pending).toMatchObject({ result: { approval: { status: "pending" } } });
+      expect(await readiness(node)).toMatchObject({ status: "ready", approvals: { available: true } });
+      await own.kill();
+      const denied = await ask(node, "make");
+      expect(denied).toMatchObject({
+        result: {
+          approved: false,
+          reason:
+            'tool approval hook "human_approval" failed: the approval store is not available, so nobody could be asked. Make the same call again later',
+          trace: { records: [{ hook: "human_approval", outcome: "no_verdict", kind: "store_unavailable" }] },
+        },
+      });
+      expect(JSON.stringify(denied)).not.toMatch(new RegExp(`redis://|${own.port}|127\\.0\\.0\\.1`));
+      expect(await readiness(node)).toMatchObject({ status: "degraded", approvals: { available: false } });
+      await own.start();
+      await expect.poll(() => readiness(node), { timeout: 20_000 }).toMatchObject({ status: "ready" });
+      expect(await ask(node, "make")).toMatchObject({ result: { approval: pending.result?.approval } });
+    } finally {
+      await own.close();
+    }
+  });
+});
+
+async function readiness({ url }: Node): Promise<unknown> {
+  return (await fetch(`${url}/readyz`)).json();
 }
 
 describe("a signed request", { timeout: 60_000 }, () => {

@@ -12,6 +12,9 @@ function said(decision: ApprovalDecision): unknown {
   return rest;
 }
 
+const STORE_DOWN =
+  'tool approval hook "human_approval" failed: the approval store is not available, so nobody could be asked. Make the same call again later';
+
 const HOUR_MS = 3_600_000;
 
 /** The built-in hook `human_approval`. */
@@ -220,7 +223,7 @@ export const humanApprovalCases: readonly Case[] = casesOf(
       const denied = await ask();
       equal(
         [denied.approved, denied.reason, outcomesOf(denied)],
-        [false, 'tool approval hook "human_approval" failed', ["human_approval: store_unavailable"]],
+        [false, STORE_DOWN, ["human_approval: store_unavailable"]],
       );
       await rejects(decide(id), "ERR_STORE_UNAVAILABLE");
       store.isDown = false;
@@ -231,7 +234,7 @@ export const humanApprovalCases: readonly Case[] = casesOf(
       const { asked } = await begin();
       store.isDown = true;
       clock.advance(59_000);
-      equal(outcomesOf(await asked), ["human_approval: store_unavailable"]);
+      equal([(await asked).reason, outcomesOf(await asked)], [STORE_DOWN, ["human_approval: store_unavailable"]]);
     },
     "those who wait are told to come again when the gateway stops": async () => {
       const { begin, approvals, clock } = await openHumanStage();
