@@ -1,3 +1,4 @@
+import { approvalBodyCases } from "./approval-body.cases.ts";
 import { approvalCallerCases } from "./approval-caller.cases.ts";
 import { approvalEventCases } from "./approval-event.cases.ts";
 import { abortCases } from "./abort.cases.ts";
@@ -102,6 +103,7 @@ export const cases: readonly Case[] = [
   ...notifyCases,
   ...approvalMemoryCases,
   ...humanApprovalCases,
+  ...approvalBodyCases,
   ...approvalCallerCases,
   ...approvalEventCases,
   ...approvalRouteCases,

@@ -79,8 +79,12 @@ export function renderApprovalForm(
   </form>`;
 }
 
+const FIELDS = ["decision", "scope", "comment", "call"];
+
 /** Reads a form. @returns what is wrong with it, when something is */
 export function parseApprovalForm(form: URLSearchParams): ApprovalInput | string {
+  const twice = FIELDS.find((name) => form.getAll(name).length > 1);
+  if (twice !== undefined) return `It has ${twice} twice.`;
   const decision = form.get("decision");
   if (decision !== "approve" && decision !== "deny") return "It did not say whether to approve or to deny.";
   const given = form.get("scope") ?? "once";
