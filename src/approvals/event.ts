@@ -26,6 +26,8 @@ export function toApprovalEvent(news: ApprovalNews, approval: Approval): HostEve
       ...(caller !== undefined && { Caller: caller }),
       ...(news === "decided" && {
         By: votes.map(({ by }) => by),
+        ...(votes.length > 0 && { How: votes.map(({ how }) => how) }),
+        ...(votes.some(({ via }) => via !== undefined) && { Via: votes.map(({ via = "" }) => via) }),
         ...(approval.scope !== undefined && { Scope: approval.scope }),
         ...(said !== undefined && { Comment: said }),
       }),

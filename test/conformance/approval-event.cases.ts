@@ -42,13 +42,45 @@ export const approvalEventCases: readonly Case[] = casesOf(
           [
             "approval_decided",
             changed,
-            { ...asked, Status: "approved", Expires: expires, By: ["ann"], Scope: "hour", Comment: "go" },
+            {
+              ...asked,
+              Status: "approved",
+              Expires: expires,
+              By: ["ann"],
+              How: ["token"],
+              Scope: "hour",
+              Comment: "go",
+            },
           ],
         ],
       );
       equal(
         events.map(({ Meta }) => [Meta.AgentID, Meta.SessionKey, Meta.TurnID]),
         events.map(() => [META.AgentID, META.SessionKey, META.TurnID]),
+      );
+    },
+    "what was decided says how each person did, and through whom": async () => {
+      const payloads: Readonly<Record<string, unknown>>[] = [];
+      const stage = await openHumanStage(
+        { wait_ms: 0, require: 3 },
+        {
+          onNews: (news, approval) =>
+            void payloads.push(toApprovalEvent(news, approval).Payload as (typeof payloads)[0]),
+        },
+      );
+      const id = (await stage.ask()).approval?.id ?? "";
+      await stage.decide(id, "approve", { by: "ann", how: "page" });
+      await stage.decide(id, "approve", { by: "ben", how: "token", via: "bot" });
+      await stage.decide(id, "deny", { by: "cem", how: "link", comment: "no" });
+      const [asked = {}, decided = {}] = payloads;
+      equal([asked["How"], asked["Via"]], [undefined, undefined]);
+      equal(
+        [decided["By"], decided["How"], decided["Via"]],
+        [
+          ["ann", "ben", "cem"],
+          ["page", "token", "link"],
+          ["", "bot", ""],
+        ],
       );
     },
     "expiry and taking back are decisions too": async () => {
