@@ -75,6 +75,43 @@ export const approvalLinkPageCases: readonly Case[] = casesOf(
       );
       equal((await stage.now(approval)).votes.length, 1);
     },
+    "two-links-of-one-person-are-one-vote": async () => {
+      const stage = await openApprovalPages();
+      const approval = await stage.ask({ require: 2, approvers: ["ann", "ben"] });
+      const links = [await stage.linkOf(approval), await stage.linkOf(approval), await stage.linkOf(approval)];
+      const [first = "", second = "", third = ""] = links;
+      equal(new Set(links).size, 3);
+      equal((await stage.look(second)).status, 200);
+      equal((await stage.send(first, yesTo(approval), LINK_FORM)).status, 200);
+      for (const path of [second, third, first]) {
+        for (const decision of ["approve", "deny"]) {
+          const sent = await stage.send(path, yesTo(approval, { decision }), LINK_FORM);
+          equal([sent.status, sent.text.includes("You have decided this already")], [409, true]);
+        }
+        equal((await stage.look(path)).status, 409);
+      }
+      const { status, votes } = await stage.now(approval);
+      equal([status, votes.map(({ by }) => by)], ["pending", ["ann"]]);
+      // The page and a token are the same person too.
+      const cookie = await stage.enter("ann");
+      equal((await stage.send(`/approvals/${approval.id}`, yesTo(approval), { cookie })).status, 409);
+      equal((await stage.send(await stage.linkOf(approval, "ben"), yesTo(approval), LINK_FORM)).status, 200);
+      equal((await stage.now(approval)).status, "approved");
+      equal((await stage.send(second, yesTo(approval, { decision: "deny" }), LINK_FORM)).status, 409);
+    },
+    "another-link-to-what-is-decided-or-over-decides-nothing": async () => {
+      const stage = await openApprovalPages();
+      const decided = await stage.ask({ arguments: { n: 1 } });
+      const [used, spare] = [await stage.linkOf(decided), await stage.linkOf(decided)];
+      equal((await stage.send(used, yesTo(decided, { decision: "deny" }), LINK_FORM)).status, 200);
+      equal((await stage.send(spare, yesTo(decided), LINK_FORM)).status, 409);
+      equal((await stage.now(decided)).status, "denied");
+      const over = await stage.ask({ arguments: { n: 2 }, expiresMs: 10_000 });
+      const late = await stage.linkOf(over);
+      stage.clock.advance(10_000);
+      equal((await stage.send(late, yesTo(over), LINK_FORM)).status, 410);
+      equal((await stage.now(over)).status, "expired");
+    },
     "a-link-denies-too": async () => {
       const stage = await openApprovalPages();
       const approval = await stage.ask();
