@@ -18,6 +18,8 @@ export interface HumanApprovalRule {
   readonly use_within_ms: number;
   /** How long a call waits for people before it is told to come again, in milliseconds. */
   readonly wait_ms?: number;
+  /** For how long the same call is denied at once after a person has denied it, in milliseconds; 0 for not at all. */
+  readonly denial_holds_ms: number;
   readonly reason: string;
   readonly risk?: ApprovalRisk;
 }
@@ -61,6 +63,14 @@ const ruleSchema: z.ZodType<HumanApprovalRule> = z
       .exactOptional()
       .describe(
         "How long a call waits for people before it is denied with the id of the pending approval, in milliseconds. Default: as long as approval_timeout_ms lets it.",
+      ),
+    denial_holds_ms: z
+      .int()
+      .min(0)
+      .max(DAY_MS)
+      .default(60_000)
+      .describe(
+        "For how long after a person has denied a call the same call is denied at once and nobody is asked, in milliseconds. 0: people are asked each time.",
       ),
     reason: z.string().min(1).max(2000).default("a person has to approve this").describe("What people are told."),
     risk: z.enum(["low", "medium", "high", "critical"]).exactOptional().describe("How bad it is, shown to people."),

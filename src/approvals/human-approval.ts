@@ -116,7 +116,11 @@ async function askUntilUsed(
   const waitMs = Math.min(rule.wait_ms ?? Infinity, remainingMs - Math.min(MARGIN_MS, remainingMs / 10));
   const untilMs = remainingMs - waitMs;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const { approval } = await approvals.ask({ ...toQuestion(request, rule), caller: context.caller });
+    const { approval, heldUntil } = await approvals.ask({ ...toQuestion(request, rule), caller: context.caller });
+    if (heldUntil !== undefined) {
+      const reason = toHeldReason(approval, heldUntil);
+      return { approved: false, reason, approval: await toSigned(approval, request, signer) };
+    }
     const timeoutMs = Math.max(0, context.remainingMs - untilMs);
     const settled = await approvals.wait(approval.id, { timeoutMs, signal });
     // Another call of the same kind has used it: nobody denied this one, so people are asked anew.
@@ -168,6 +172,7 @@ function toQuestion(request: ToolApproval, rule: HumanApprovalRule): Parameters<
     approvers: rule.approvers,
     expiresMs: rule.expires_ms,
     useWithinMs: rule.use_within_ms,
+    denialHoldsMs: rule.denial_holds_ms,
   };
 }
 
@@ -201,7 +206,18 @@ function toReason({ id, status, votes, ending, expires }: Approval): string {
   if (status === "cancelled") {
     return `approval ${id} was taken back${ending?.reason === undefined ? "" : `: ${ending.reason}`}`;
   }
+  const { by, comment } = toDenial(votes);
+  return `${by} denied this${comment} (approval ${id})`;
+}
+
+/** Why nobody is asked about a call that was denied not long ago. */
+function toHeldReason({ id, votes, changed }: Approval, heldUntil: string): string {
+  const { by, comment } = toDenial(votes);
+  return `${by} denied this at ${changed}${comment} (approval ${id}). Nobody is asked again about the same call before ${heldUntil}`;
+}
+
+/** Who denied, and what there is to say about it. */
+function toDenial(votes: Approval["votes"]): { readonly by: string; readonly comment: string } {
   const vote = votes.find(({ decision }) => decision === "deny");
-  const comment = vote?.comment === undefined ? "" : `: ${vote.comment}`;
-  return `${vote?.by ?? "a person"} denied this${comment} (approval ${id})`;
+  return { by: vote?.by ?? "a person", comment: vote?.comment === undefined ? "" : `: ${vote.comment}` };
 }

@@ -4,9 +4,9 @@ import type { MaskPath } from "../records/mask.ts";
 import { type CryptoPort, webCrypto } from "../signing/crypto.ts";
 import { createUuidV7 } from "../signing/uuid.ts";
 import { MAX_DELAY_MS } from "../wait.ts";
-import { type Approval, isLapsed } from "./approval.ts";
+import { type Approval, isLapsed, isOpen } from "./approval.ts";
 import { toCallHash } from "./call-hash.ts";
-import { type ApprovalQuestion, asksTheSame, toApproval } from "./question.ts";
+import { type ApprovalQuestion, asksTheSame, toApproval, toHeldUntilMs } from "./question.ts";
 import { ApprovalError } from "./refusal.ts";
 import {
   cancelApproval,
@@ -15,6 +15,7 @@ import {
   decideApproval,
   type DecisionInput,
   expireApproval,
+  toTime,
 } from "./state.ts";
 import type { ApprovalListOptions, ApprovalPage, ApprovalStore, OnApprovalChange } from "./store.ts";
 
@@ -54,6 +55,8 @@ export interface Asked {
   readonly approval: Approval;
   /** Whether people are asked anew; otherwise the approval is one that was open for the same call. */
   readonly isNew: boolean;
+  /** Until when nobody is asked, as RFC 3339: the approval is a denial that is not long ago. Absent when it is another. */
+  readonly heldUntil?: string;
 }
 
 /** Each of them means that another process or call has changed the approval meanwhile; the states come to an end. */
@@ -104,15 +107,23 @@ export class ApprovalManager {
 
   /**
    * Asks people about a call, unless an approval is open for it: one that they are asked already, or that they have given
-   * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew.
+   * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew. Nobody is
+   * asked either about a call that a person has denied within the question's `denialHoldsMs`.
    * @throws {HookgateError} `ERR_BODY_TOO_LARGE` when the arguments are too long to be shown whole
    */
   async ask(question: ApprovalQuestion): Promise<Asked> {
     const call = await toCallHash(question, this.#crypto);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const nowMs = this.#now();
+      const last = (question.denialHoldsMs ?? 0) > 0 ? await this.store.findLast(call) : undefined;
+      const heldUntilMs = last && toHeldUntilMs(last, question);
+      if (last !== undefined && heldUntilMs !== undefined && nowMs < heldUntilMs) {
+        return { approval: last, isNew: false, heldUntil: toTime(heldUntilMs) };
+      }
       const approval = toApproval(question, { id: createUuidV7(nowMs), call, nowMs, masks: this.#masks });
-      const creation = await this.store.create(approval);
+      // One that is open was not denied when it was looked for: were another made in its place, that no would count for nothing.
+      const isAsked = last !== undefined && isOpen(last);
+      const creation = isAsked ? { isNew: false as const, open: last } : await this.store.create(approval);
       if (creation.isNew) {
         this.#tell("requested", approval);
         return { approval, isNew: true };

@@ -25,6 +25,8 @@ export interface ApprovalQuestion extends BoundCall {
   readonly expiresMs: number;
   /** For how long it can be used once it is approved, in milliseconds. */
   readonly useWithinMs: number;
+  /** For how long nobody is asked again about a call that a person has denied, in milliseconds. @default 0 */
+  readonly denialHoldsMs?: number | undefined;
 }
 
 /** What an approval gets besides its question. */
@@ -74,6 +76,17 @@ export function toApproval(question: ApprovalQuestion, { id, call, nowMs, masks 
 /** Whether an approval that is pending asks the same people for as many of them. */
 export function asksTheSame({ require, approvers }: Approval, question: ApprovalQuestion): boolean {
   return require === question.require && approvers.join("\n") === question.approvers.join("\n");
+}
+
+/**
+ * Until when nobody is asked again about a call, by the last approval of it.
+ * @returns undefined when nothing stands in the way: only a person's no does, and only for a while
+ */
+export function toHeldUntilMs(
+  { status, changed }: Approval,
+  { denialHoldsMs = 0 }: ApprovalQuestion,
+): number | undefined {
+  return status === "denied" ? Date.parse(changed) + denialHoldsMs : undefined;
 }
 
 function toRequester({ agent, session, turn, channel, chatId, caller }: ApprovalQuestion): Requester {

@@ -41,7 +41,8 @@ function deadly(store: ApprovalStore): ApprovalStore {
 }
 
 const approvals = new ApprovalManager({ store: deadly(opened) });
-const rule = { require: 1, approvers: [], expires_ms: 86_400_000, use_within_ms: 86_400_000, wait_ms: 0, reason: "r" };
+const times = { expires_ms: 86_400_000, use_within_ms: 86_400_000, wait_ms: 0, denial_holds_ms: 0 };
+const rule = { require: 1, approvers: [], ...times, reason: "r" };
 const host = new HookManager();
 await host.mount(createHumanApprovalHook({ rules: [rule] }, { approvals }), { name: "human_approval" });
 const gateway = createGateway({ host, hooks: () => host.hooks(), approvals });

@@ -20,6 +20,7 @@ interface ModelApproval {
   readonly require: number;
   readonly approvers: readonly string[];
   readonly voters: string[];
+  deniedAtMs?: number;
 }
 
 /** What a run of commands should have come to; the newest approval is the last. */
@@ -38,6 +39,8 @@ export interface ApprovalSystem {
   readonly decided: readonly string[];
 }
 
+/** Longer than some steps of the clock and shorter than others. */
+const HOLDS_MS = 45_000;
 const PEOPLE = ["ann", "ben", "cem"] as const;
 const EXPIRES_MS = 60_000;
 const USE_MS = 30_000;
@@ -89,8 +92,14 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 const SETTLED_CODES: Readonly<Partial<Record<ApprovalStatus, string>>> = { expired: "ERR_GONE" };
 
 async function ask(manager: ApprovalManager, model: ApprovalModel, question: ApprovalQuestion): Promise<void> {
-  const { approval, isNew } = await manager.ask(question);
+  const { approval, isNew, heldUntil } = await manager.ask(question);
   const command = String(question.arguments?.["command"]);
+  const last = model.approvals.findLast((other) => other.command === command);
+  const heldUntilMs = (last?.deniedAtMs ?? -Infinity) + (question.denialHoldsMs ?? 0);
+  if (last !== undefined && model.nowMs < heldUntilMs) {
+    return expect([isNew, approval.id, heldUntil]).toEqual([false, last.id, new Date(heldUntilMs).toISOString()]);
+  }
+  expect(heldUntil).toBeUndefined();
   const open = model.approvals.find((other) => other.command === command && isOpen(other));
   if (open !== undefined) touch(model, open);
   if (open?.status === "approved") expect([isNew, approval.id]).toEqual([false, open.id]);
@@ -132,7 +141,10 @@ async function decide(
   expect(await codeOf(manager.decide(approval.id, { by, how: "token", decision, scope }))).toBe(expected);
   if (expected !== "done") return;
   approval.voters.push(by);
-  if (decision === "deny") return settle(model, approval, "denied");
+  if (decision === "deny") {
+    approval.deniedAtMs = model.nowMs;
+    return settle(model, approval, "denied");
+  }
   const order: readonly ApprovalScope[] = ["once", "hour", "session"];
   const before = approval.voters.length === 1 ? scope : approval.scope;
   approval.scope = order[Math.min(order.indexOf(before), order.indexOf(scope))] ?? "once";
@@ -194,10 +206,10 @@ const who = fc.constantFrom(...PEOPLE, "eve");
 /** What can be done with approvals. Each is done by one of two managers. */
 export const approvalCommands: fc.Arbitrary<Command>[] = [
   fc
-    .tuple(which, commandName, fc.constantFrom(1, 2), fc.constantFrom([], [...PEOPLE]))
-    .map(([by, name, require, approvers]) =>
-      toCommand(`ask(${name}, ${require} of ${approvers.length})`, (model, { managers }) =>
-        ask(managers[by] as ApprovalManager, model, toQuestion(name, require, approvers)),
+    .tuple(which, commandName, fc.constantFrom(1, 2), fc.constantFrom([], [...PEOPLE]), fc.constantFrom(0, HOLDS_MS))
+    .map(([by, name, require, approvers, denialHoldsMs]) =>
+      toCommand(`ask(${name}, ${require} of ${approvers.length}, ${denialHoldsMs})`, (model, { managers }) =>
+        ask(managers[by] as ApprovalManager, model, { ...toQuestion(name, require, approvers), denialHoldsMs }),
       ),
     ),
   fc

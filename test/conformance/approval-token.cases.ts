@@ -219,7 +219,8 @@ async function openChain(): Promise<Chain> {
     approvals: inner.approvals,
     signerFor: (audience: string) => createApprovalSigner({ key: side.key, issuer: DESK, audience, now: clock.now }),
   };
-  const rule = { require: 1, approvers: [], expires_ms: 60_000, use_within_ms: 60_000, wait_ms: 0, reason: "r" };
+  const times = { expires_ms: 60_000, use_within_ms: 60_000, wait_ms: 0, denial_holds_ms: 0 };
+  const rule = { require: 1, approvers: [], ...times, reason: "r" };
   const people = createHumanApprovalHook({ rules: [rule], sign_for: GATEWAY }, parts);
   const innerHost = new HookManager();
   await innerHost.mount(people, { name: "human_approval" });

@@ -56,7 +56,7 @@ export const clientApprovalCases: readonly Case[] = casesOf(
       equal((await people.cancel(second, { reason: "no more" })).ending?.reason, "no more");
     },
     "what is refused has a code of its own": async () => {
-      const stage = await open({ approvers: ["ann"], expires_ms: 1000 });
+      const stage = await open({ approvers: ["ann"], expires_ms: 1000, denial_holds_ms: 0 });
       const { people, pend, decide, clock } = stage;
       const id = await pend();
       const yes = { decision: "approve" } as const;

@@ -2,6 +2,7 @@ import { approvalBodyCases } from "./approval-body.cases.ts";
 import { approvalCallerCases } from "./approval-caller.cases.ts";
 import { approvalEventCases } from "./approval-event.cases.ts";
 import { abortCases } from "./abort.cases.ts";
+import { approvalHoldCases } from "./approval-hold.cases.ts";
 import { approvalLinkCases } from "./approval-links.cases.ts";
 import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalLinkPageCases } from "./approval-link-page.cases.ts";
@@ -106,6 +107,7 @@ export const cases: readonly Case[] = [
   ...approvalBodyCases,
   ...approvalCallerCases,
   ...approvalEventCases,
+  ...approvalHoldCases,
   ...approvalRouteCases,
   ...approvalWaitCases,
   ...approvalStreamCases,

@@ -35,7 +35,7 @@ const KINDS: Readonly<Record<string, (host: HookHost) => Promise<HookHost>>> = {
 };
 
 async function open(kind: string, rules: object = {}): Promise<Stage> {
-  const stage = await openHumanStage({ wait_ms: 0, ...rules });
+  const stage = await openHumanStage({ wait_ms: 0, denial_holds_ms: 0, ...rules });
   const ran: unknown[] = [];
   const events: HookEvent[] = [];
   await stage.host.mount(
