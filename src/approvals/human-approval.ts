@@ -36,20 +36,22 @@ export interface HumanApprovalParts {
   readonly approvals: ApprovalManager;
   /** Signs decisions for a gateway, where this one has a key. */
   readonly signerFor?: ((audience: string) => ApprovalSigner) | undefined;
+  /** Whether `approvals` outlive the hook: others ask people with them too, or will after it. @default false */
+  readonly keepsApprovals?: boolean | undefined;
 }
 
 /** {@link HumanApprovalParts} where there may be nothing to ask people with. */
-export interface OptionalApprovalParts extends Pick<HumanApprovalParts, "signerFor"> {
+export interface OptionalApprovalParts extends Pick<HumanApprovalParts, "signerFor" | "keepsApprovals"> {
   readonly approvals?: ApprovalManager | undefined;
 }
 
 /**
- * Makes the approval hook that asks people. Closing it closes the manager.
+ * Makes the approval hook that asks people. Closing it closes the manager, unless it is to be kept.
  * @throws {TypeError} when decisions are to be signed and nothing signs them
  */
 export function createHumanApprovalHook(config: HumanApprovalConfig, parts: HumanApprovalParts): Hook {
   const { rules, sign_for: audience } = config;
-  const { approvals, signerFor } = parts;
+  const { approvals, signerFor, keepsApprovals = false } = parts;
   const signer = audience === undefined ? undefined : signerFor?.(audience);
   if (audience !== undefined && signer === undefined) {
     throw new TypeError("sign_for: the gateway has no signing_key to sign decisions with");
@@ -60,7 +62,7 @@ export function createHumanApprovalHook(config: HumanApprovalConfig, parts: Huma
       const rule = findRule(known, request);
       return rule === undefined ? { approved: true } : askPeople(request, { rule, approvals, signer, context });
     },
-    close: () => approvals.close(),
+    ...(!keepsApprovals && { close: () => approvals.close() }),
   };
 }
 
@@ -69,10 +71,10 @@ export function createHumanApprovalHook(config: HumanApprovalConfig, parts: Huma
  * @param parts - Without `approvals` a config is checked and the hook cannot be made.
  */
 export function registerHumanApproval(registry: BuiltinRegistry, parts: OptionalApprovalParts = {}): void {
-  const { approvals, signerFor } = parts;
+  const { approvals, ...others } = parts;
   const create = (config: HumanApprovalConfig): Hook => {
     if (approvals === undefined) throw new TypeError("there is no store of approvals on this runtime");
-    return createHumanApprovalHook(config, { approvals, signerFor });
+    return createHumanApprovalHook(config, { approvals, ...others });
   };
   registry.register(HUMAN_APPROVAL, create, { schema: humanApprovalSchema });
 }

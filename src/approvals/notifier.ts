@@ -60,6 +60,11 @@ export class Notifier {
     return this.#targets.map((target) => target.status());
   }
 
+  /** Resolves when everything that was handed on is delivered or given up. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#targets.map((target) => target.idle()));
+  }
+
   /** Waits for what is under way, at most so many milliseconds, and tries nothing again. */
   async close(timeoutMs: number): Promise<void> {
     await settlesWithin(Promise.all(this.#targets.map((target) => target.close())), timeoutMs);
@@ -118,6 +123,10 @@ class TargetQueue {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const end of this.#pauses) end();
+    await this.idle();
+  }
+
+  async idle(): Promise<void> {
     await Promise.all(this.#underWay);
   }
 

@@ -86,7 +86,8 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
   async function close(): Promise<void> {
     await hooks?.close();
     const { approvals, notifier } = generations?.made ?? first ?? {};
-    await notifier?.close(FLUSH_MS);
+    const notifiers = [notifier, ...(generations?.finishing ?? [])].filter((each) => each !== undefined);
+    await Promise.all(notifiers.map((each) => each.close(FLUSH_MS)));
     await approvals?.close();
     await watching.close();
   }
@@ -96,7 +97,7 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
       (generations?.made ?? first)?.notifier?.tell(news, approval);
     };
     const onDecision = watching.toObserver(loaded.config, 1);
-    first = await startHooks(loaded, { host, log, pool, onDecision, onNews });
+    first = await startHooks(loaded, { host, log, pool, keepsApprovals: true, onDecision, onNews });
     hooks = new ReloadableHost(first.host);
     const { config } = loaded;
     const hostname = address.hostname ?? config.gateway.host;
@@ -142,6 +143,8 @@ interface Generation {
 /** The configurations of a serving gateway, one after the other. */
 class Generations {
   readonly reloader: ReloadPort;
+  /** What tells people the last of what was there before a reload. */
+  readonly finishing = new Set<NonNullable<StartedHooks["notifier"]>>();
   readonly #options: GenerationsOptions;
   /** One for all: a signed request that was seen before a reload was seen. */
   readonly #replay = createMemoryReplayStore();
@@ -226,7 +229,8 @@ class Generations {
     const asking = { approvals, ...(isSameTelling && { links: before.links, notifier: before.notifier }) };
     const previous = { previous: before.manager, previousHost: before.host, asking };
     const onDecision = watching.toObserver(next.config, generation);
-    const made = await startHooks(next, { host, log, pool, ...previous, generation, onDecision, onNews });
+    const reach = { host, log, pool, keepsApprovals: true, onDecision, onNews };
+    const made = await startHooks(next, { ...reach, ...previous, generation });
     let change: ReloadChange;
     try {
       assertReadable(before, made);
@@ -254,11 +258,18 @@ class Generations {
     void hooks.swap(made.host).then(() => log.info("the hooks of before are ended", { generation }));
     if (streams !== this.#streams) this.#streams.abort();
     this.#streams = streams;
-    if (made.notifier !== this.#made.notifier) void this.#made.notifier?.close(FLUSH_MS);
+    if (made.notifier !== this.#made.notifier) this.#finish(this.#made.notifier);
     this.#made = made;
     made.approvals?.tidy(keepApprovalsMs(loaded.config));
     this.#loaded = loaded;
     this.#files?.set(this.#filesOf(loaded));
+  }
+
+  /** What people were to be told before they are told all the same, though it has to be tried again for a while. */
+  #finish(notifier: StartedHooks["notifier"]): void {
+    if (notifier === undefined) return;
+    this.finishing.add(notifier);
+    void notifier.idle().then(() => this.finishing.delete(notifier));
   }
 
   async #build(

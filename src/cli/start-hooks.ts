@@ -34,13 +34,15 @@ export interface StartHooksOptions extends Pick<
   readonly takesAnyName?: boolean;
   /** What goes on from the hooks before. @default it is made as the config says */
   readonly asking?: Pick<StartedHooks, "approvals" | "links" | "notifier"> | undefined;
+  /** Whether approvals stay open when the hooks are closed, for those that come after them. @default false */
+  readonly keepsApprovals?: boolean;
   /** Told of what becomes of approvals. @default the hooks and notifications that are started */
   readonly onNews?: OnNews | undefined;
 }
 
 /** The hooks of a config, and what asks people for them. */
 export interface StartedHooks extends StartedHost {
-  /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open. */
+  /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open, and does where approvals are kept. */
   readonly approvals?: ApprovalManager | undefined;
   /** Signs links with which people decide; absent without a secret for them. */
   readonly links?: ApprovalLinks | undefined;
@@ -54,7 +56,7 @@ export interface StartedHooks extends StartedHost {
  */
 export async function startHooks(
   { config, baseDir }: Pick<LoadedConfig, "config" | "baseDir">,
-  { host, takesAnyName = false, asking = {}, onNews, ...options }: StartHooksOptions,
+  { host, takesAnyName = false, asking = {}, keepsApprovals = false, onNews, ...options }: StartHooksOptions,
 ): Promise<StartedHooks> {
   const now = (): number => host.now();
   const { ports, tracer } = host;
@@ -84,7 +86,7 @@ export async function startHooks(
     const [key] = await createGatewayKeys(config.gateway, ports.crypto);
     const issuer = config.gateway.id;
     const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
-    const builtins = createBuiltins({ approvals, signerFor });
+    const builtins = createBuiltins({ approvals, signerFor, keepsApprovals });
     const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
     const reach = { ...ports, ...shared, ...options, builtins, baseDir, now, takesAnyName, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });

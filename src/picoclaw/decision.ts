@@ -87,4 +87,4 @@ function failureReason(what: string, { hook, noVerdict }: NonNullable<ChainOutco
   return `${what} "${hook}" failed${kind === "store_unavailable" ? STORE_DOWN : ""}`;
 }
 
-const STORE_DOWN = ": the approval store is not available, so nobody could be asked. Make the same call again later";
+const STORE_DOWN = ": the approval store is not available, so nothing can be approved. Make the same call again later";

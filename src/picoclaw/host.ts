@@ -23,7 +23,7 @@ export interface HostCallOptions {
    * itself waited for: the answer then comes before it is given up. @default no bound beside the hooks' own deadlines
    */
   readonly timeoutMs?: number | undefined;
-  /** Who asks, for records: never a token. @default nobody is named */
+  /** Who asks, for records and for hooks in this process: never a token. @default nobody is named */
   readonly caller?: string | undefined;
   /** The W3C trace the call belongs to; hooks over HTTP are called in it. @default a trace of its own */
   readonly traceparent?: string | undefined;

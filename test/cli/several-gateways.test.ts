@@ -166,7 +166,7 @@ describe("a Redis that is down", { timeout: 60_000 }, () => {
         result: {
           approved: false,
           reason:
-            'tool approval hook "human_approval" failed: the approval store is not available, so nobody could be asked. Make the same call again later',
+            'tool approval hook "human_approval" failed: the approval store is not available, so nothing can be approved. Make the same call again later',
           trace: { records: [{ hook: "human_approval", outcome: "no_verdict", kind: "store_unavailable" }] },
         },
       });

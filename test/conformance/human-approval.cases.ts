@@ -13,7 +13,7 @@ function said(decision: ApprovalDecision): unknown {
 }
 
 const STORE_DOWN =
-  'tool approval hook "human_approval" failed: the approval store is not available, so nobody could be asked. Make the same call again later';
+  'tool approval hook "human_approval" failed: the approval store is not available, so nothing can be approved. Make the same call again later';
 
 const HOUR_MS = 3_600_000;
 
