@@ -62,6 +62,8 @@ export type BuiltinHandler = (
 
 /** Parts of a {@link LifecycleHook}. */
 export interface LifecycleHookParts {
+  /** @default what {@link nameOf} makes of its place */
+  readonly name?: string | undefined;
   readonly event: LifecycleEvent;
   readonly level: HookLevel;
   /** Its place among the hooks of its file's event, of its session, or of the builtins of its event. */
@@ -91,7 +93,7 @@ export class LifecycleHook implements ChainHook<LifecycleState> {
   readonly #parts: LifecycleHookParts;
 
   constructor(parts: LifecycleHookParts) {
-    this.name = nameOf(parts);
+    this.name = parts.name ?? nameOf(parts);
     this.source = parts.type;
     this.timeoutMs = parts.timeoutMs;
     this.retryCount = parts.retryCount;

@@ -36,7 +36,8 @@ export type { ContextOf, LifecycleHandlers, ResultOf } from "./handler.ts";
 export { type HookFilter, impossibleField, matchesFilter } from "./filter.ts";
 export type { BuiltinHandler, BuiltinScope, HookLevel, LifecycleHookStatus } from "./hook.ts";
 export type { LifecycleHost, LifecycleOutcome, LifecycleRunOptions } from "./host.ts";
-export { type BuiltinHookOptions, LifecycleManager, type LifecycleManagerOptions, type ListedHook } from "./manager.ts";
+export { type BuiltinHookOptions, LifecycleManager, type ListedHook } from "./manager.ts";
+export type { LifecycleManagerOptions } from "./manager-options.ts";
 export {
   type AskModel,
   createBashPort,
@@ -53,7 +54,29 @@ export {
 } from "./port.ts";
 export { formatHookProblem, type HookFileProblem } from "./problem.ts";
 export { type HookResult, parseResult } from "./result.ts";
-export type { SavedHook, SessionHooks } from "./session.ts";
+export { createMemorySessionStore, type MemorySessionStoreOptions } from "./memory-session-store.ts";
+export { createRemoteSessionStore, type RemoteSessionStoreOptions, type SessionPeer } from "./remote-session-store.ts";
+export type { SessionHooks } from "./session.ts";
+export type { SavedHook } from "./session-entry.ts";
+export {
+  type KeptSession,
+  MAX_SESSION_BYTES,
+  MAX_SWEPT_SESSIONS,
+  type OnSessionNews,
+  readSession,
+  SESSION_KEEP_MS,
+  SESSION_TOUCH_MS,
+  type SessionChange,
+  type SessionHookStore,
+  type SessionNews,
+  type SessionReplacement,
+  type SessionRow,
+  type SessionRowChange,
+  sessionsUnavailable,
+  toRowChange,
+} from "./session-store.ts";
+export { SessionTable, type SessionTableOptions } from "./session-table.ts";
+export type { StoredSessionHooks } from "./stored-sessions.ts";
 export {
   type HookFiles,
   type LoadedHookFile,

@@ -20,37 +20,13 @@ import {
   type LifecycleHookStatus,
   nameOf,
 } from "./hook.ts";
+import type { LifecycleManagerOptions } from "./manager-options.ts";
 import type { LifecycleHost, LifecycleOutcome, LifecycleRunOptions } from "./host.ts";
 import { createLifecycleRules, type LifecycleState, toEffective } from "./merge.ts";
 import { createCall, type LifecyclePorts, typesOf } from "./port.ts";
 import type { HookResult } from "./result.ts";
-import { SessionHooks } from "./session.ts";
-
-/** Options of {@link LifecycleManager}. */
-export interface LifecycleManagerOptions {
-  /** How hooks are reached, by type. @default none: only builtins can be called */
-  readonly ports?: LifecyclePorts;
-  /** The directory of contexts that name none. @default "/" */
-  readonly cwd?: string;
-  /** What an event's hooks may take together, in milliseconds, 1 to 2^31 - 1. @default 30000 */
-  readonly chainTimeoutMs?: number;
-  /** How many events may wait or run in the background at once, 1 or more. @default 256 */
-  readonly maxBackgroundEvents?: number;
-  /** How the hooks of sessions are reached, which may go to fewer places than a file's. @default `ports` */
-  readonly sessionPorts?: LifecyclePorts;
-  /** The types of hooks that sessions may register. @default those with a port */
-  readonly sessionTypes?: readonly HookType[];
-  /** How many hooks a session may register, 1 or more. @default 64 */
-  readonly maxSessionHooks?: number;
-  /** How many sessions may have hooks at once, 1 or more. @default 10000 */
-  readonly maxSessions?: number;
-  /** Told of a message for the user that a background hook gave. @default it is dropped */
-  readonly onSystemMessage?: (message: string, context: Pick<HookContext, "event" | "session_id">) => void;
-  /** @default a log that keeps nothing */
-  readonly log?: Log;
-  /** A monotonic clock in milliseconds. @default performance.now */
-  readonly now?: () => number;
-}
+import { SessionHooks, type SessionHooksOptions } from "./session.ts";
+import { StoredSessionHooks } from "./stored-sessions.ts";
 
 /** Options of {@link LifecycleManager.addBuiltin}. */
 export interface BuiltinHookOptions {
@@ -73,12 +49,19 @@ export interface ListedHook extends LifecycleHookStatus {
 
 type Level = Exclude<HookLevel, "session">;
 
+/** Hooks in calling order. */
+type Chain = readonly LifecycleHook[];
+
+const monotonic = (): number => performance.now();
+
 /** Calls the hooks of a `hooks.yaml`: builtins first, then the user's, the project's and the session's. */
 export class LifecycleManager implements LifecycleHost {
-  /** The hooks registered at run time. A session's are forgotten when its `session_end` has been told. */
-  readonly sessions: SessionHooks;
+  /** The hooks of sessions where they are in a store; absent without one. */
+  readonly storedSessions: StoredSessionHooks | undefined;
+  readonly #sessions: SessionHooks;
   readonly #options: LifecycleManagerOptions;
   readonly #log: Log;
+  readonly #now: () => number;
   readonly #repeats: RepeatLog;
   readonly #ports: LifecyclePorts;
   readonly #chainTimeoutMs: number;
@@ -100,21 +83,33 @@ export class LifecycleManager implements LifecycleHost {
     } = options;
     this.#options = options;
     this.#log = log;
-    this.#repeats = new RepeatLog({ log, now: options.now ?? (() => performance.now()) });
+    this.#now = options.now ?? monotonic;
+    this.#repeats = new RepeatLog({ log, now: this.#now });
     this.#ports = ports;
     this.#chainTimeoutMs = assertBound("chainTimeoutMs", chainTimeoutMs, MAX_DELAY_MS);
     const maxJobs = assertBound("maxBackgroundEvents", maxBackgroundEvents, Number.MAX_SAFE_INTEGER);
     this.#background = new BackgroundQueue({ maxJobs, log });
-    this.sessions = new SessionHooks({
+    const sessionOptions = {
       ports: sessionPorts,
       types: sessionTypes.filter((type) => typesOf(sessionPorts).includes(type)),
       maxHooks: assertBound("maxSessionHooks", maxSessionHooks, Number.MAX_SAFE_INTEGER),
       maxSessions: assertBound("maxSessions", maxSessions, Number.MAX_SAFE_INTEGER),
-    });
+    };
+    this.#sessions = new SessionHooks(sessionOptions);
+    this.storedSessions = toStored(options, sessionOptions);
     const onIgnored = (hook: ChainHook<LifecycleState>, fields: readonly string[]): void => this.#ignore(hook, fields);
     this.#rules = new Map(
       LIFECYCLE_EVENTS.map((event) => [event, createLifecycleRules(LIFECYCLE[event], { onIgnored })]),
     );
+  }
+
+  /**
+   * The hooks registered at run time. A session's are forgotten when its `session_end` has been told.
+   * @throws {TypeError} where they are in a store: they are changed by `storedSessions` then
+   */
+  get sessions(): SessionHooks {
+    if (this.storedSessions === undefined) return this.#sessions;
+    throw new TypeError("sessions: the hooks of sessions are in a store; use storedSessions");
   }
 
   /** The types that hooks of files can have here. */
@@ -174,7 +169,7 @@ export class LifecycleManager implements LifecycleHost {
 
   /** The hooks in the order of the events, and of each event in calling order; with a session's own where one is named. */
   hooks(sessionId?: string): readonly ListedHook[] {
-    const own = sessionId === undefined ? [] : this.sessions.hooks(sessionId);
+    const own = sessionId === undefined ? [] : (this.storedSessions ?? this.#sessions).hooks(sessionId);
     return LIFECYCLE_EVENTS.flatMap((event) => [
       ...this.#chainOf(event),
       ...own.filter((hook) => hook.event === event),
@@ -185,14 +180,25 @@ export class LifecycleManager implements LifecycleHost {
     if (this.#closing.signal.aborted) throw new HookgateError("ERR_CLOSED", "the lifecycle manager is closed");
     assertEvent(given.event);
     const spec = LIFECYCLE[given.event];
-    const chain = this.#chainFor(given);
-    if (spec.event === "session_end" && given.session_id !== undefined) this.sessions.end(given.session_id);
+    let chain = this.#chainFor(given, options);
+    let left = options;
+    // What is told goes on beside the host; the others wait for their hooks, in the time that there is.
+    if (chain instanceof Promise && (!spec.isNotification || spec.event === "session_end")) {
+      const startedAtMs = this.#now();
+      chain = await chain;
+      const { timeoutMs } = options;
+      if (timeoutMs !== undefined) left = { ...options, timeoutMs: timeoutMs - (this.#now() - startedAtMs) };
+    }
+    if (spec.event === "session_end" && given.session_id !== undefined) {
+      if (this.storedSessions === undefined) this.#sessions.end(given.session_id);
+      else await this.#endStored(this.storedSessions, given.session_id);
+    }
     const context = toHookContext(given, this.#options.cwd ?? "/");
-    if (spec.isNotification) {
+    if (spec.isNotification || chain instanceof Promise) {
       this.#tell(spec, chain, context);
       return { result: {}, halted: false, trace: toTrace([]) };
     }
-    const outcome = await this.#call(chain, context, options);
+    const outcome = await this.#call(chain, context, left);
     if (outcome.aborted)
       throw new HookgateError("ERR_ABORTED", `the host aborted ${spec.event}`, { cause: options.signal?.reason });
     return toOutcome(outcome, spec);
@@ -208,13 +214,14 @@ export class LifecycleManager implements LifecycleHost {
     this.#closing.abort();
     await this.#background.drained();
     this.#repeats.flush();
-    this.sessions.close();
+    this.#sessions.close();
+    this.storedSessions?.close();
     for (const hook of Object.values(this.#levels).flat()) hook.close();
   }
 
   /** Runs a notification's hooks beside the host, those of one session one event after the other. */
-  #tell(spec: EventSpec, chain: readonly LifecycleHook[], given: HookContext): void {
-    if (chain.length === 0) return;
+  #tell(spec: EventSpec, chain: Chain | Promise<Chain>, given: HookContext): void {
+    if (!(chain instanceof Promise) && chain.length === 0) return;
     let context: HookContext;
     try {
       // The hooks run later, when the host may have gone on changing its objects.
@@ -224,10 +231,20 @@ export class LifecycleManager implements LifecycleHost {
       return;
     }
     this.#background.push(context.session_id ?? "", async () => {
-      const { current } = await this.#call(chain, context, { signal: this.#closing.signal });
+      const { current } = await this.#call(await chain, context, { signal: this.#closing.signal });
       const { system_message: message } = current.value.result;
       if (message !== undefined) this.#options.onSystemMessage?.(message, context);
     });
+  }
+
+  /** The session is over, whether or not its hooks can be taken away: those that stay are gone with the time. */
+  async #endStored(sessions: StoredSessionHooks, sessionId: string): Promise<void> {
+    try {
+      await sessions.end(sessionId);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#repeats.warn("session_end", "the hooks of a session that is over are still kept", { error: message });
+    }
   }
 
   async #call(
@@ -270,10 +287,11 @@ export class LifecycleManager implements LifecycleHost {
     this.#log.warn("fields of the hook's result have no effect", { hook: hook.name, fields: added.join(", ") });
   }
 
-  #chainFor({ event, session_id }: HostContext): readonly LifecycleHook[] {
+  #chainFor({ event, session_id: id }: HostContext, options: LifecycleRunOptions): Chain | Promise<Chain> {
     const chain = this.#chainOf(event);
-    const own = session_id === undefined ? [] : this.sessions.hooks(session_id).filter((hook) => hook.event === event);
-    return own.length === 0 ? chain : [...chain, ...own];
+    if (id === undefined) return chain;
+    const own = this.storedSessions?.find(id, event, options) ?? this.#sessions.hooks(id);
+    return own instanceof Promise ? own.then((hooks) => withOwn(chain, event, hooks)) : withOwn(chain, event, own);
   }
 
   #chainOf(event: LifecycleEvent): readonly LifecycleHook[] {
@@ -298,6 +316,18 @@ export class LifecycleManager implements LifecycleHost {
     this.#counters.set(name, counters);
     return counters;
   }
+}
+
+function toStored(options: LifecycleManagerOptions, own: SessionHooksOptions): StoredSessionHooks | undefined {
+  const { sessionStore: store, onSessionStoreError: onStoreError = "abort", isolatesRequests = false } = options;
+  const { log = silentLog, now = monotonic } = options;
+  return store && new StoredSessionHooks({ ...own, store, onStoreError, isolatesRequests, log, now });
+}
+
+/** A session's hooks come after all others. */
+function withOwn(chain: Chain, event: LifecycleEvent, hooks: Chain): Chain {
+  const own = hooks.filter((hook) => hook.event === event);
+  return own.length === 0 ? chain : [...chain, ...own];
 }
 
 function toOutcome(

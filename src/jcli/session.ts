@@ -1,48 +1,29 @@
 import { HookgateError } from "../errors.ts";
-import { isObject } from "../is-object.ts";
-import { assertEvent } from "./context.ts";
-import { HookCounters } from "./counters.ts";
+import type { LifecycleHook } from "./hook.ts";
 import {
-  checkDefinition,
-  type DefinitionFinding,
-  fromDefinition,
-  HOOK_TYPES,
-  type HookDefinition,
-  type HookType,
-} from "./definition.ts";
-import type { LifecycleEvent } from "./event.ts";
-import { labelOf, LifecycleHook } from "./hook.ts";
-import { createCall, type LifecycleCall, type LifecyclePorts } from "./port.ts";
+  assertSessionId,
+  checkSessionHook,
+  openSessionHook,
+  type SavedHook,
+  type SessionEntry,
+  type SessionHookRules,
+  toSavedHook,
+  toSessionHook,
+} from "./session-entry.ts";
 
 /** Options of {@link SessionHooks}. */
-export interface SessionHooksOptions {
-  readonly ports: LifecyclePorts;
-  /**
-   * The types that may be registered. Registering a bash hook is running code on the host, so a gateway leaves it out
-   * unless its config allows it.
-   */
-  readonly types: readonly HookType[];
+export interface SessionHooksOptions extends SessionHookRules {
   /** How many hooks a session may have, 1 or more. */
   readonly maxHooks: number;
   /** How many sessions may have hooks at once, 1 or more. */
   readonly maxSessions: number;
 }
 
-/** A session hook as {@link SessionHooks.save} gives it: what it was registered with, defaults filled in. */
-export type SavedHook = Readonly<Record<string, unknown>>;
-
-interface Entry {
-  readonly event: LifecycleEvent;
-  readonly definition: HookDefinition;
-  readonly counters: HookCounters;
-  readonly call: LifecycleCall;
-}
-
 /** The hooks that agents registered at run time, each for one session only. */
 export class SessionHooks {
   readonly #options: SessionHooksOptions;
   readonly #sessions = new Map<string, readonly LifecycleHook[]>();
-  readonly #entries = new Map<string, readonly Entry[]>();
+  readonly #entries = new Map<string, readonly SessionEntry[]>();
 
   constructor(options: SessionHooksOptions) {
     this.#options = options;
@@ -57,8 +38,8 @@ export class SessionHooks {
    * registered, `ERR_OVERLOADED` when the session or the manager has as many as it may
    */
   register(sessionId: string, request: unknown): number {
-    const entries = this.#entries.get(assertId(sessionId)) ?? [];
-    const entry = this.#toEntry(request);
+    const entries = this.#entries.get(assertSessionId(sessionId)) ?? [];
+    const entry = openSessionHook(checkSessionHook(request, this.#options.ports), this.#options);
     const { maxHooks, maxSessions } = this.#options;
     if (entries.length >= maxHooks) throw new HookgateError("ERR_OVERLOADED", `a session may have ${maxHooks} hooks`);
     if (entries.length === 0 && this.#entries.size >= maxSessions) {
@@ -88,10 +69,7 @@ export class SessionHooks {
 
   /** What {@link SessionHooks.restore} takes, as JSON values. To be taken before the session ends. */
   save(sessionId: string): readonly SavedHook[] {
-    return (this.#entries.get(sessionId) ?? []).map(({ event, definition }) => ({
-      event,
-      ...fromDefinition(definition),
-    }));
+    return (this.#entries.get(sessionId) ?? []).map(toSavedHook);
   }
 
   /**
@@ -102,7 +80,7 @@ export class SessionHooks {
    */
   restore(sessionId: string, saved: unknown): readonly string[] {
     if (!Array.isArray(saved)) throw new HookgateError("ERR_INVALID_PARAMS", "the saved hooks are not a list");
-    this.end(assertId(sessionId));
+    this.end(assertSessionId(sessionId));
     const problems: string[] = [];
     for (const [index, request] of saved.entries()) {
       try {
@@ -120,7 +98,12 @@ export class SessionHooks {
    * @returns what was left out and why, one sentence each
    */
   adopt(previous: SessionHooks): readonly string[] {
-    return [...previous.#entries.keys()].flatMap((id) => this.restore(id, previous.save(id)));
+    return previous.ids().flatMap((id) => this.restore(id, previous.save(id)));
+  }
+
+  /** The ids of the sessions that have hooks. */
+  ids(): readonly string[] {
+    return [...this.#entries.keys()];
   }
 
   /** Forgets a session and its hooks. */
@@ -135,56 +118,13 @@ export class SessionHooks {
     for (const sessionId of this.#entries.keys()) this.end(sessionId);
   }
 
-  #set(sessionId: string, entries: readonly Entry[]): void {
+  #set(sessionId: string, entries: readonly SessionEntry[]): void {
     if (entries.length === 0) {
       this.#entries.delete(sessionId);
       this.#sessions.delete(sessionId);
       return;
     }
     this.#entries.set(sessionId, entries);
-    this.#sessions.set(
-      sessionId,
-      entries.map(({ event, definition, counters, call }, position) => {
-        return new LifecycleHook({
-          ...definition,
-          event,
-          level: "session",
-          position,
-          label: labelOf(definition),
-          call,
-          counters,
-        });
-      }),
-    );
+    this.#sessions.set(sessionId, entries.map(toSessionHook));
   }
-
-  #toEntry(request: unknown): Entry {
-    if (!isObject(request)) throw new HookgateError("ERR_INVALID_PARAMS", "expected an object with an event");
-    const { event, ...given } = request;
-    if (typeof event !== "string") throw new HookgateError("ERR_INVALID_PARAMS", "event: expected text");
-    assertEvent(event);
-    const { definition, findings } = checkDefinition(given, {
-      event,
-      types: HOOK_TYPES,
-      checkHttp: this.#options.ports.checkHttp,
-    });
-    if (definition === undefined) throw new HookgateError("ERR_INVALID_PARAMS", findings.map(toSentence).join("; "));
-    if (!this.#options.types.includes(definition.type)) {
-      throw new HookgateError("ERR_FORBIDDEN", `${definition.type} hooks may not be registered here`);
-    }
-    return { event, definition, counters: new HookCounters(), call: createCall(definition, this.#options.ports) };
-  }
-}
-
-function toSentence({ field, message, value, nearest }: DefinitionFinding): string {
-  const at = field === undefined ? "" : `${field}: `;
-  const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
-  return `${at}${message}${value === undefined ? "" : `, got ${value}`}${hint}`;
-}
-
-const MAX_ID_CHARS = 256;
-
-function assertId(sessionId: string): string {
-  if (typeof sessionId === "string" && sessionId !== "" && sessionId.length <= MAX_ID_CHARS) return sessionId;
-  throw new HookgateError("ERR_INVALID_PARAMS", `session id: expected 1 to ${MAX_ID_CHARS} characters`);
 }

@@ -70,10 +70,13 @@ import { replyCases } from "./replies.cases.ts";
 import { respondCases } from "./respond.cases.ts";
 import { rpcCases } from "./rpc.cases.ts";
 import { serveStdioCases } from "./serve-stdio.cases.ts";
+import { sessionMemoryCases } from "./session-memory.cases.ts";
 import { signInCases } from "./sign-in.cases.ts";
 import { signingCases } from "./signing.cases.ts";
 import { stdioProcessCases } from "./stdio-process.cases.ts";
 import { stdioFramingCases, stdioReplyCases, stdioWriteCases } from "./stdio.cases.ts";
+import { storedSessionOutageCases } from "./stored-sessions-outage.cases.ts";
+import { storedSessionCases } from "./stored-sessions.cases.ts";
 import { tornDownCases } from "./torn-down.cases.ts";
 import { trustCases } from "./trust.cases.ts";
 import { turnEndCases } from "./turn-end.cases.ts";
@@ -159,6 +162,9 @@ export const cases: readonly Case[] = [
   ...jcliEventCases,
   ...jcliChainCases,
   ...jcliSessionCases,
+  ...sessionMemoryCases,
+  ...storedSessionCases,
+  ...storedSessionOutageCases,
   ...jcliBackgroundCases,
   ...jcliFileCases,
   ...jcliSourceCases,
