@@ -1,5 +1,4 @@
-import { closeSync, openSync } from "node:fs";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type Approval,
   APPROVAL_STATUSES,
@@ -9,10 +8,9 @@ import {
   type ApprovalPage,
   readApproval,
 } from "../../src/approvals/index.ts";
+import { openPrivately, transact } from "./private-database.ts";
 
 const SCHEMA = `
-PRAGMA journal_mode = WAL;
-PRAGMA busy_timeout = 3000;
 CREATE TABLE IF NOT EXISTS approvals (
   id TEXT PRIMARY KEY, version INTEGER NOT NULL, status TEXT NOT NULL, call TEXT NOT NULL, is_open INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL, seq INTEGER NOT NULL, body TEXT NOT NULL
@@ -49,14 +47,12 @@ export class ApprovalDatabase {
    * @throws what SQLite and the file system throw when the file cannot be opened
    */
   constructor(path: string, isDurable = true) {
-    // Only its owner may read what agents want to run; SQLite would make it by the umask.
-    if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
-    this.#database = new DatabaseSync(path);
-    this.#database.exec(`PRAGMA synchronous = ${isDurable ? "FULL" : "NORMAL"}; ${SCHEMA}`);
+    this.#database = openPrivately(path, isDurable);
+    this.#database.exec(SCHEMA);
   }
 
   create(entry: ApprovalIndex): RowCreation {
-    return this.#transact(() => {
+    return transact(this.#database, () => {
       const open = entry.isOpen ? this.findOpen(entry.call) : undefined;
       if (open !== undefined) return { open };
       if (this.get(entry.id) !== undefined) return "id_taken";
@@ -86,7 +82,7 @@ export class ApprovalDatabase {
   }
 
   replace({ id, version, status, call, isOpen, expiresAtMs, changedAtMs, body }: ApprovalIndex): boolean {
-    return this.#transact(() => {
+    return transact(this.#database, () => {
       const { changes } = this.#prepare(
         "UPDATE approvals SET version = ?, status = ?, call = ?, is_open = ?, expires_ms = ?, changed_ms = ?, seq = ?, body = ? WHERE id = ? AND version = ?",
       ).run(version, status, call, isOpen ? 1 : 0, expiresAtMs, changedAtMs, this.#nextSeq(), body, id, version - 1);
@@ -127,7 +123,7 @@ export class ApprovalDatabase {
   }
 
   insertKey(key: string, { expiresAtMs, nowMs }: { readonly expiresAtMs: number; readonly nowMs: number }): boolean {
-    return this.#transact(() => {
+    return transact(this.#database, () => {
       const old = "SELECT key FROM used WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?";
       this.#prepare(`DELETE FROM used WHERE key IN (${old})`).run(nowMs, MAX_SWEPT_KEYS);
       const sql =
@@ -158,18 +154,6 @@ export class ApprovalDatabase {
 
   #nextSeq(): number {
     return Number(this.#prepare("UPDATE counter SET seq = seq + 1 RETURNING seq").get()?.["seq"]);
-  }
-
-  #transact<T>(work: () => T): T {
-    this.#database.exec("BEGIN IMMEDIATE");
-    try {
-      const result = work();
-      this.#database.exec("COMMIT");
-      return result;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      throw error;
-    }
   }
 
   #prepare(sql: string): StatementSync {

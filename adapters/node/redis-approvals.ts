@@ -8,7 +8,7 @@ import {
   storeUnavailable,
   toApprovalIndex,
 } from "../../src/approvals/index.ts";
-import { parseRedisAddress } from "../../src/config/index.ts";
+import { type GatewayStore, parseRedisAddress } from "../../src/config/index.ts";
 import { HookgateError } from "../../src/errors.ts";
 import { type Log, silentLog } from "../../src/log.ts";
 import type { ReplayStore } from "../../src/signing/replay.ts";
@@ -25,6 +25,7 @@ import {
   type RedisScript,
   REPLACE,
 } from "./redis-scripts.ts";
+import { RedisSessionStore } from "./redis-sessions.ts";
 
 /** Options of {@link createRedisApprovalStore}. */
 export interface RedisApprovalStoreOptions {
@@ -47,13 +48,13 @@ const CLOCK_SKEW_MS = 60_000;
 const MAX_FAILED_LOOKS = 2;
 
 /**
- * Makes a store of approvals in Redis (6.2 or newer) or Valkey, for any number of gateways. Each change is one script; who
+ * Makes a store of approvals, and of the hooks of sessions, in Redis (6.2 or newer) or Valkey, for any number of gateways. Each change is one script; who
  * waits is woken by a message, and where messages were missed by a look every `pollMs`, one for all.
  *
  * A server that cannot be reached is no error here: it is connected to with the first call, and again after each loss.
  * @throws {TypeError} when the URL is not one of Redis
  */
-export function createRedisApprovalStore(options: RedisApprovalStoreOptions): ApprovalStore {
+export function createRedisApprovalStore(options: RedisApprovalStoreOptions): GatewayStore {
   return new RedisApprovalStore(options);
 }
 
@@ -72,8 +73,9 @@ export function createRedisReplayStore(options: Omit<RedisApprovalStoreOptions, 
   return new RedisApprovalStore(options);
 }
 
-class RedisApprovalStore implements ApprovalStore {
+class RedisApprovalStore implements GatewayStore {
   readonly name = "redis";
+  readonly sessionHooks: RedisSessionStore;
   readonly #hub = new ChangeHub();
   readonly #connection: RedisConnection;
   readonly #keys: readonly string[];
@@ -108,6 +110,9 @@ class RedisApprovalStore implements ApprovalStore {
       onReady: (isAgain) => (isAgain ? this.#hub.tell(undefined) : void this.#warnOfEviction()),
       log,
     });
+    // Databases of a server have their channels in common.
+    const channel = `${this.#prefix}session-hooks:${address.database}`;
+    this.sessionHooks = new RedisSessionStore({ connection: this.#connection, prefix: this.#prefix, channel, now });
   }
 
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {

@@ -3,19 +3,22 @@ import type { RedisAddress } from "../../src/config/index.ts";
 import { type Log, silentLog } from "../../src/log.ts";
 import type { RedisScript } from "./redis-scripts.ts";
 
-/** Options of {@link RedisConnection}. */
-export interface RedisConnectionOptions {
-  readonly address: RedisAddress;
-  /** How long a command may take, a connection included, in milliseconds. */
-  readonly timeoutMs: number;
-  /** What is listened to. */
+/** A channel, and who is told of what is said on it. */
+export interface RedisListening {
   readonly channel: string;
   /** Told of each message, in order. It must not throw. */
   readonly onMessage: (message: string) => void;
-  /** Called with each new connection, before anything else is sent on it. What it rejects with ends the connection. */
-  readonly onConnect: (send: SendCommand) => Promise<void>;
   /** Called when a new connection can be used, with whether there was one before. It must not throw. */
   readonly onReady: (isAgain: boolean) => void;
+}
+
+/** Options of {@link RedisConnection}. */
+export interface RedisConnectionOptions extends RedisListening {
+  readonly address: RedisAddress;
+  /** How long a command may take, a connection included, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Called with each new connection, before anything else is sent on it. What it rejects with ends the connection. */
+  readonly onConnect: (send: SendCommand) => Promise<void>;
   /** @default a log that keeps nothing */
   readonly log?: Log | undefined;
 }
@@ -27,6 +30,7 @@ type RedisPlace = Pick<RedisAddress, "host" | "port">;
 
 interface Link {
   readonly send: SendCommand;
+  readonly subscribe: (channel: string, listener: (message: string) => void) => Promise<unknown>;
   readonly destroy: () => void;
 }
 
@@ -43,6 +47,7 @@ const MAX_WAITING = 20_000;
 export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #log: Log;
+  readonly #listening: RedisListening[];
   #link: Link | undefined;
   #connecting: Promise<void> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -56,6 +61,13 @@ export class RedisConnection {
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
+    this.#listening = [options];
+  }
+
+  /** Listens to a further channel for as long as there is a connection, this one and all that come. */
+  listen(listening: RedisListening): void {
+    this.#listening.push(listening);
+    if (this.#link !== undefined) this.#listenOn(this.#link, listening);
   }
 
   /**
@@ -124,27 +136,24 @@ export class RedisConnection {
   }
 
   async #open(): Promise<void> {
-    const { address, timeoutMs, channel, onMessage, onConnect, onReady } = this.#options;
+    const { address, timeoutMs, onConnect } = this.#options;
     let opening: Opening | undefined;
     try {
       opening = await openClient({ ...address, ...this.#moved }, timeoutMs);
-      const { client, link } = opening;
+      const { link } = opening;
       opening.onLost((cause) => this.#lose(link, cause));
       await this.#within(opening.connect());
-      await this.#within(
-        client.subscribe(channel, onMessage).catch((error: unknown) => {
-          if (!isReply(error, "NOPERM")) throw error;
-          this.#log.warn("Redis lets this user listen to no channel: changes are seen late", { store: "redis" });
-        }),
-      );
+      const listening = [...this.#listening];
+      for (const each of listening) await this.#subscribe(link, each);
       await this.#within(onConnect(link.send));
       if (this.#isClosed) throw new Error("the connection is closed");
       this.#link = link;
+      for (const late of this.#listening.slice(listening.length)) this.#listenOn(link, late);
       if (this.#failures > 0) this.#log.info("Redis is reached again", { store: "redis" });
       this.#failures = 0;
       const isAgain = this.#wasReady;
       this.#wasReady = true;
-      onReady(isAgain);
+      for (const { onReady } of this.#listening) onReady(isAgain);
     } catch (error) {
       opening?.link.destroy();
       const wasMoved = this.#moved !== undefined;
@@ -152,6 +161,20 @@ export class RedisConnection {
       if (this.#moved !== undefined && !this.#isClosed) return this.#open();
       this.#fail(error);
     }
+  }
+
+  /** What is sent after this is answered after it. */
+  #listenOn(link: Link, listening: RedisListening): void {
+    this.#subscribe(link, listening).catch((error: unknown) => this.#lose(link, error));
+  }
+
+  #subscribe(link: Link, { channel, onMessage }: RedisListening): Promise<unknown> {
+    return this.#within(
+      link.subscribe(channel, onMessage).catch((error: unknown) => {
+        if (!isReply(error, "NOPERM")) throw error;
+        this.#log.warn("Redis lets this user listen to no channel: changes are seen late", { store: "redis" });
+      }),
+    );
   }
 
   #lose(link: Link, cause: unknown): void {
@@ -189,7 +212,6 @@ export class RedisConnection {
 class TimeoutError extends Error {}
 
 interface Opening {
-  readonly client: { subscribe(channel: string, listener: (message: string) => void): Promise<unknown> };
   readonly link: Link;
   readonly connect: () => Promise<unknown>;
   readonly onLost: (listener: (cause: unknown) => void) => void;
@@ -212,9 +234,9 @@ async function openClient(address: RedisAddress, timeoutMs: number): Promise<Ope
     maintNotifications: "disabled",
   });
   return {
-    client,
     link: {
       send: (command) => client.sendCommand(command),
+      subscribe: (channel, listener) => client.subscribe(channel, listener),
       destroy: () => {
         // It throws where it has ended by itself.
         if (client.isOpen) client.destroy();

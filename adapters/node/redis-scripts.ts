@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { APPROVAL_STATUSES } from "../../src/approvals/index.ts";
+import { MAX_SWEPT_SESSIONS } from "../../src/jcli/index.ts";
 
 /** A script that the server runs in one atomic step. */
 export interface RedisScript {
@@ -121,6 +122,59 @@ if expires and tonumber(expires) > tonumber(ARGV[2]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return 1`,
   "",
+);
+
+/** The keys that every script on the hooks of sessions is given, in this order and each with what it begins with. */
+export const SESSION_KEYS: readonly string[] = [
+  // session -> "version hooks"; sessions by when they were used last; the number of the last change
+  "session-hooks",
+  "session-hooks:used",
+  "session-hooks:version",
+];
+
+const SESSION_NAMES = "local BODY, USED, VERSION = unpack(KEYS)\n";
+
+/** Arguments: a session, before when it is over, before when its use is written down, the time now. Answers what it has. */
+export const FIND_SESSION: RedisScript = toScript(
+  `
+local session, over, stale, now = unpack(ARGV)
+local used = redis.call('ZSCORE', USED, session)
+if not used or tonumber(used) <= tonumber(over) then return false end
+if tonumber(used) <= tonumber(stale) then redis.call('ZADD', USED, now, session) end
+return redis.call('HGET', BODY, session)`,
+  SESSION_NAMES,
+);
+
+/**
+ * Arguments: a session, its hooks or nothing, the channel, the version that is known, how many sessions there may be, before
+ * when they are over, the time now. Answers `conflict`, `full`, or the new version; then "version session" is published.
+ */
+export const REPLACE_SESSION: RedisScript = toScript(
+  `
+local session, hooks, channel, known, max, over, now = unpack(ARGV)
+local function drop(id)
+  redis.call('ZREM', USED, id)
+  redis.call('HDEL', BODY, id)
+end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', USED, '-inf', over, 'LIMIT', 0, ${MAX_SWEPT_SESSIONS})) do drop(id) end
+local used = redis.call('ZSCORE', USED, session)
+if used and tonumber(used) <= tonumber(over) then
+  drop(session)
+  used = false
+end
+local body = used and redis.call('HGET', BODY, session)
+local before = body and string.match(body, '^%d+') or '0'
+if tonumber(before) ~= tonumber(known) then return 'conflict' end
+if not body and hooks ~= '' and redis.call('ZCOUNT', USED, '(' .. over, '+inf') >= tonumber(max) then return 'full' end
+local version = redis.call('INCR', VERSION)
+if hooks == '' then drop(session) else
+  redis.call('HSET', BODY, session, version .. ' ' .. hooks)
+  redis.call('ZADD', USED, now, session)
+end
+-- Who may not publish has changed it all the same: the others look again after a while.
+redis.pcall('PUBLISH', channel, version .. ' ' .. session)
+return version`,
+  SESSION_NAMES,
 );
 
 function toScript(body: string, names = `${NAMES}\n${BY}\n`): RedisScript {

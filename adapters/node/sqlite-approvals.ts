@@ -7,9 +7,11 @@ import {
   storeUnavailable,
   toApprovalIndex,
 } from "../../src/approvals/index.ts";
+import type { GatewayStore } from "../../src/config/index.ts";
 import { HookgateError, isHookgateError } from "../../src/errors.ts";
 import type { ReplayStore } from "../../src/signing/replay.ts";
 import { ApprovalDatabase } from "./approval-database.ts";
+import { SqliteSessionStore } from "./sqlite-sessions.ts";
 
 /** Options of {@link createSqliteApprovalStore}. */
 export interface SqliteApprovalStoreOptions {
@@ -24,20 +26,21 @@ export interface SqliteApprovalStoreOptions {
 const MAX_CHANGES = 500;
 
 /**
- * Makes a store of approvals in a SQLite database: what it holds outlives the process, also one that is killed. Several
+ * Makes a store of approvals, and of the hooks of sessions, in a SQLite database: what it holds outlives the process, also one that is killed. Several
  * processes of one machine may use one file; what another changes is seen within `pollMs`.
  *
  * A file that cannot be opened is no error here: it is opened with the first call that can, and until then the store is
  * not available.
  */
-export function createSqliteApprovalStore(options: SqliteApprovalStoreOptions): ApprovalStore {
+export function createSqliteApprovalStore(options: SqliteApprovalStoreOptions): GatewayStore {
   return new SqliteApprovalStore(options);
 }
 
-class SqliteApprovalStore implements ApprovalStore {
+class SqliteApprovalStore implements GatewayStore {
   readonly name = "sqlite";
   /** One for each request of a host: waiting for the disk would be most of what the gateway does. */
   readonly requests: ReplayStore = { insert: (key, expiresAtMs) => this.#insert(key, expiresAtMs, false) };
+  readonly sessionHooks: SqliteSessionStore;
   readonly #path: string;
   readonly #pollMs: number;
   readonly #now: () => number;
@@ -52,6 +55,7 @@ class SqliteApprovalStore implements ApprovalStore {
     this.#path = path;
     this.#pollMs = pollMs;
     this.#now = now;
+    this.sessionHooks = new SqliteSessionStore({ path, now });
   }
 
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
@@ -137,6 +141,7 @@ class SqliteApprovalStore implements ApprovalStore {
     this.#hub.close();
     this.#database?.close();
     this.#requests?.close();
+    this.sessionHooks.close();
     this.#database = undefined;
   }
 

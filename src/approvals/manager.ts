@@ -26,8 +26,8 @@ export type ApprovalNews = "requested" | "decided";
 export type StartTimer = (run: () => void, delayMs: number) => () => void;
 
 /** Options of {@link ApprovalManager}. */
-export interface ApprovalManagerOptions {
-  readonly store: ApprovalStore;
+export interface ApprovalManagerOptions<S extends ApprovalStore = ApprovalStore> {
+  readonly store: S;
   /** What of arguments is not shown to people; paths begin with `arguments`. @default nothing is left out */
   readonly masks?: readonly MaskPath[] | undefined;
   /** Told of each approval that this process has made or settled. It must not throw. @default nobody */
@@ -77,8 +77,8 @@ export const platformTimer: StartTimer = (run, delayMs) => {
  *
  * Its methods reject with `ERR_STORE_UNAVAILABLE` when the store cannot tell, and then nothing is approved.
  */
-export class ApprovalManager {
-  readonly store: ApprovalStore;
+export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
+  readonly store: S;
   readonly #masks: readonly MaskPath[];
   readonly #onNews: ApprovalManagerOptions["onNews"];
   readonly #crypto: Pick<CryptoPort, "digest">;
@@ -89,7 +89,7 @@ export class ApprovalManager {
   #stopTidying: (() => void) | undefined;
   #isReleased = false;
 
-  constructor(options: ApprovalManagerOptions) {
+  constructor(options: ApprovalManagerOptions<S>) {
     const { store, masks = [], onNews, crypto: port = webCrypto, now = Date.now, startTimer = platformTimer } = options;
     this.store = store;
     this.#masks = masks;

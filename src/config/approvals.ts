@@ -4,13 +4,20 @@ import {
   type ApprovalStore,
   HUMAN_APPROVAL,
 } from "../approvals/index.ts";
+import type { SessionHookStore } from "../jcli/index.ts";
 import { parseMaskPath } from "../records/index.ts";
 import { DEFAULT_APPROVALS, parseStoreAddress, type StoreAddress } from "./approvals-schema.ts";
 import { ConfigError } from "./problem.ts";
 import type { ConfigFile } from "./schema.ts";
 
+/** What a gateway keeps for longer than a process lasts: approvals, and the hooks of sessions. */
+export interface GatewayStore extends ApprovalStore {
+  /** @default the hooks of sessions are in the memory of each process */
+  readonly sessionHooks?: SessionHookStore | undefined;
+}
+
 /** Opens the store at an address; undefined when the runtime has none of its kind. It does not connect. */
-export type OpenApprovalStore = (address: StoreAddress) => ApprovalStore | undefined;
+export type OpenApprovalStore = (address: StoreAddress) => GatewayStore | undefined;
 
 /** Options of {@link createApprovalsFromConfig}. */
 export interface ApprovalsFromConfigOptions extends Omit<ApprovalManagerOptions, "store" | "masks"> {
@@ -25,7 +32,7 @@ export interface ApprovalsFromConfigOptions extends Omit<ApprovalManagerOptions,
 export function createApprovalsFromConfig(
   config: ConfigFile,
   { openStore, ...options }: ApprovalsFromConfigOptions,
-): ApprovalManager | undefined {
+): ApprovalManager<GatewayStore> | undefined {
   const { hooks, approvals } = config;
   if (approvals === undefined && !(hooks.enabled && needsStore(hooks))) return undefined;
   const { store: text, mask } = toApprovalSettings(config);

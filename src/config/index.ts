@@ -1,6 +1,7 @@
 export {
   type ApprovalsFromConfigOptions,
   createApprovalsFromConfig,
+  type GatewayStore,
   keepApprovalsMs,
   type OpenApprovalStore,
   toApprovalSettings,
