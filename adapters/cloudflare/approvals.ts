@@ -3,26 +3,29 @@ import {
   ApprovalActor,
   type ApprovalIndex,
   type ApprovalPeer,
-  type ApprovalStore,
   askTeller,
   createRemoteApprovalStore,
   type OutboxPeer,
   type RowQuery,
 } from "../../src/approvals/index.ts";
+import type { GatewayStore } from "../../src/config/index.ts";
+import { createRemoteSessionStore, type SessionPeer, SessionTable } from "../../src/jcli/index.ts";
 import { createObjectLog } from "../../src/log.ts";
 
 /**
- * All approvals of a gateway: a Durable Object with SQLite storage, which settles by alarm those whose time is over, and
- * has the default export of its Worker, which `createGatewayWorker` makes, tell of them. A Worker that keeps approvals
- * exports this class and lists it in `new_sqlite_classes` of a migration.
+ * All approvals of a gateway, and the hooks of its sessions: a Durable Object with SQLite storage, which settles by alarm
+ * approvals whose time is over, and has the default export of its Worker, which `createGatewayWorker` makes, tell of them. A
+ * Worker that keeps either exports this class and lists it in `new_sqlite_classes` of a migration.
  */
-export class ApprovalsObject extends DurableObject implements ApprovalPeer, OutboxPeer {
+export class ApprovalsObject extends DurableObject implements ApprovalPeer, OutboxPeer, SessionPeer {
   /** Milliseconds since the epoch; tests put another clock here. */
   now: () => number = Date.now;
   readonly #actor: ApprovalActor;
+  readonly #sessions: SessionTable;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
+    this.#sessions = new SessionTable({ storage: ctx.storage, now: () => this.now() });
     this.#actor = new ApprovalActor({
       storage: ctx.storage,
       askGateway: () => askTeller(ctx.exports),
@@ -88,6 +91,14 @@ export class ApprovalsObject extends DurableObject implements ApprovalPeer, Outb
     return this.#actor.exchange(...given);
   }
 
+  async getSession(session: string): ReturnType<SessionPeer["getSession"]> {
+    return this.#sessions.get(session);
+  }
+
+  async replaceSession(...given: Parameters<SessionPeer["replaceSession"]>): ReturnType<SessionPeer["replaceSession"]> {
+    return this.#sessions.replace(...given);
+  }
+
   /** Settles what is over. It may run twice for one alarm, and sets the next one itself. */
   override alarm(): Promise<void> {
     return this.#actor.alarm();
@@ -104,8 +115,12 @@ export interface DurableApprovalStoreOptions {
   readonly keepMs?: number | undefined;
 }
 
-/** Makes a store of approvals in one Durable Object, which every isolate and every Worker that is bound to it shares. */
-export function createDurableApprovalStore(options: DurableApprovalStoreOptions): ApprovalStore {
+/**
+ * Makes a store of approvals and session hooks in one Durable Object, which every isolate and every Worker that is bound to
+ * it shares.
+ */
+export function createDurableApprovalStore(options: DurableApprovalStoreOptions): GatewayStore {
   const { namespace, name = "approvals", keepMs } = options;
-  return createRemoteApprovalStore({ name: "durable_object", connect: () => namespace.getByName(name), keepMs });
+  const place = { name: "durable_object", connect: () => namespace.getByName(name), keepMs };
+  return Object.assign(createRemoteApprovalStore(place), { sessionHooks: createRemoteSessionStore(place) });
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { ApprovalStore, ApprovalTeller } from "../../src/approvals/index.ts";
-import type { HookConnection, HookPorts } from "../../src/config/index.ts";
+import type { ApprovalTeller } from "../../src/approvals/index.ts";
+import type { GatewayStore, HookConnection, HookPorts } from "../../src/config/index.ts";
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createObjectLog } from "../../src/log.ts";
 import { createFetchExchange, type ExchangeFetch, isFetchBinding } from "../../src/transport/fetch-exchange.ts";
@@ -73,7 +73,7 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Gateway
   };
 }
 
-function openApprovals(namespace: unknown, keepMs: number): ApprovalStore | undefined {
+function openApprovals(namespace: unknown, keepMs: number): GatewayStore | undefined {
   return isApprovalsNamespace(namespace) ? createDurableApprovalStore({ namespace, keepMs }) : undefined;
 }
 

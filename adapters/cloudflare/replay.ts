@@ -1,11 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
-import { HookgateError } from "../../src/errors.ts";
 import type { ReplayStore } from "../../src/signing/replay.ts";
-import { toShard } from "../../src/signing/shard.ts";
+import { createShardedReplayStore } from "../../src/signing/shard.ts";
 
 /** How long expired keys may stay before the alarm takes them away, in milliseconds. */
 const SWEEP_MS = 60_000;
-const SHARD_COUNT = 16;
 
 /**
  * One part of the keys of a {@link createReplayStore}: a Durable Object with SQLite storage. A Worker that uses the store
@@ -56,11 +54,5 @@ export class ReplayShard extends DurableObject {
  * @param namespace - The binding of {@link ReplayShard}.
  */
 export function createReplayStore(namespace: DurableObjectNamespace<ReplayShard>): ReplayStore {
-  return {
-    async insert(key, expiresAtMs) {
-      const isNew = await namespace.getByName(`replay-${toShard(key, SHARD_COUNT)}`).insert(key, expiresAtMs);
-      if (isNew === undefined) throw new HookgateError("ERR_OVERLOADED", "the replay store's clock is past the expiry");
-      return isNew;
-    },
-  };
+  return createShardedReplayStore((shard) => namespace.getByName(`replay-${shard}`));
 }

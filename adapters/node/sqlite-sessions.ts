@@ -7,6 +7,7 @@ import {
   type SessionChange,
   type SessionHookStore,
   type SessionReplacement,
+  type SessionStorage,
   SessionTable,
   sessionsUnavailable,
   toRowChange,
@@ -85,14 +86,12 @@ export class SqliteSessionStore implements SessionHookStore {
   #open(): SessionTable {
     const database = (this.#database ??= openPrivately(this.#options.path, true));
     const statements = new Map<string, StatementSync>();
-    return new SessionTable({
-      exec(sql, ...values) {
-        const statement = statements.get(sql) ?? database.prepare(sql);
-        statements.set(sql, statement);
-        return statement.all(...values);
-      },
-      transact: (work) => transact(database, work),
-      now: this.#options.now,
-    });
+    const exec: SessionStorage["sql"]["exec"] = (sql, ...values) => {
+      const statement = statements.get(sql) ?? database.prepare(sql);
+      statements.set(sql, statement);
+      return statement.all(...values);
+    };
+    const storage: SessionStorage = { sql: { exec }, transactionSync: (work) => transact(database, work) };
+    return new SessionTable({ storage, now: this.#options.now });
   }
 }

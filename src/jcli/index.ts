@@ -75,7 +75,7 @@ export {
   sessionsUnavailable,
   toRowChange,
 } from "./session-store.ts";
-export { SessionTable, type SessionTableOptions } from "./session-table.ts";
+export { type SessionStorage, SessionTable, type SessionTableOptions } from "./session-table.ts";
 export type { StoredSessionHooks } from "./stored-sessions.ts";
 export {
   type HookFiles,

@@ -7,12 +7,19 @@ import {
   type SessionRowChange,
 } from "./session-store.ts";
 
+/** A database of SQLite; that of a Durable Object is one. */
+export interface SessionStorage {
+  readonly sql: {
+    /** Runs one statement to its end. */
+    exec(sql: string, ...values: (string | number)[]): Iterable<Readonly<Record<string, unknown>>>;
+  };
+  /** Runs statements of which all take effect or none. */
+  transactionSync<T>(work: () => T): T;
+}
+
 /** What a {@link SessionTable} runs on. */
 export interface SessionTableOptions {
-  /** Runs one statement in a database of SQLite, to its end. */
-  readonly exec: (sql: string, ...values: (string | number)[]) => Iterable<Readonly<Record<string, unknown>>>;
-  /** Runs statements of which all take effect or none. */
-  readonly transact: <T>(work: () => T) => T;
+  readonly storage: SessionStorage;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -31,18 +38,17 @@ export class SessionTable {
   /** @throws what the database throws when it cannot be used */
   constructor(options: SessionTableOptions) {
     this.#options = options;
-    for (const sql of SCHEMA) options.exec(sql);
+    for (const sql of SCHEMA) this.#exec(sql);
   }
 
   /** As `SessionHookStore.get`. */
   get(session: string): SessionRow | undefined {
-    const { exec, now } = this.#options;
-    const nowMs = now();
+    const nowMs = this.#options.now();
     const sql = "SELECT version, used_ms, body FROM session_hooks WHERE session = ? AND used_ms > ?";
-    const [row] = exec(sql, session, nowMs - SESSION_KEEP_MS);
+    const [row] = this.#exec(sql, session, nowMs - SESSION_KEEP_MS);
     if (row === undefined) return undefined;
     if (Number(row["used_ms"]) + SESSION_TOUCH_MS <= nowMs) {
-      exec("UPDATE session_hooks SET used_ms = ? WHERE session = ?", nowMs, session);
+      this.#exec("UPDATE session_hooks SET used_ms = ? WHERE session = ?", nowMs, session);
     }
     return { version: Number(row["version"]), text: String(row["body"]) };
   }
@@ -51,7 +57,7 @@ export class SessionTable {
   replace({ session, version, text, maxSessions }: SessionRowChange): SessionReplacement {
     const nowMs = this.#options.now();
     const overMs = nowMs - SESSION_KEEP_MS;
-    return this.#options.transact(() => {
+    return this.#options.storage.transactionSync(() => {
       this.#sweep(session, overMs);
       const before = this.#numberOf("SELECT version FROM session_hooks WHERE session = ?", session) ?? 0;
       if (before !== version) return { outcome: "conflict" };
@@ -59,8 +65,8 @@ export class SessionTable {
       const countSql = "SELECT COUNT(*) FROM session_hooks WHERE used_ms > ?";
       if (isNew && (this.#numberOf(countSql, overMs) ?? 0) >= maxSessions) return { outcome: "full" };
       const next = this.#numberOf("UPDATE session_hooks_version SET version = version + 1 RETURNING version") ?? 0;
-      if (text === "") this.#options.exec("DELETE FROM session_hooks WHERE session = ?", session);
-      else this.#options.exec("INSERT OR REPLACE INTO session_hooks VALUES (?, ?, ?, ?)", session, next, nowMs, text);
+      if (text === "") this.#exec("DELETE FROM session_hooks WHERE session = ?", session);
+      else this.#exec("INSERT OR REPLACE INTO session_hooks VALUES (?, ?, ?, ?)", session, next, nowMs, text);
       return { outcome: "replaced", version: next };
     });
   }
@@ -69,12 +75,16 @@ export class SessionTable {
   #sweep(session: string, overMs: number): void {
     const over = "SELECT session FROM session_hooks WHERE used_ms <= ? ORDER BY used_ms LIMIT ?";
     const sql = `DELETE FROM session_hooks WHERE session IN (${over}) OR (session = ? AND used_ms <= ?)`;
-    this.#options.exec(sql, overMs, MAX_SWEPT_SESSIONS, session, overMs);
+    this.#exec(sql, overMs, MAX_SWEPT_SESSIONS, session, overMs);
   }
 
   #numberOf(sql: string, ...values: (string | number)[]): number | undefined {
-    const [row] = this.#options.exec(sql, ...values);
+    const [row] = this.#exec(sql, ...values);
     const value = row && Object.values(row)[0];
     return typeof value === "number" ? value : undefined;
+  }
+
+  #exec(sql: string, ...values: (string | number)[]): Iterable<Readonly<Record<string, unknown>>> {
+    return this.#options.storage.sql.exec(sql, ...values);
   }
 }
