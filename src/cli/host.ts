@@ -1,7 +1,6 @@
-import type { ApprovalStore } from "../approvals/index.ts";
 import type { GatewayFetch, GatewayResponse } from "../client/index.ts";
 import type { OnDecision } from "../chain/index.ts";
-import type { Environment, HookPorts, RecordsConfig, StoreAddress, YamlPorts } from "../config/index.ts";
+import type { Environment, GatewayStore, HookPorts, RecordsConfig, StoreAddress, YamlPorts } from "../config/index.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
 import type { Digest, Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
@@ -140,11 +139,11 @@ export interface CliHost {
   readonly digest?: Digest;
   /** Records decisions. @default it cannot: a config that wants it is refused */
   readonly records?: RecordsPort;
-  /** Opens a store of human approvals; undefined when there is none of its kind. @default there are none */
+  /** Opens a store of human approvals and session hooks; undefined when there is none of its kind. @default there are none */
   readonly openApprovals?: (
     address: StoreAddress,
     options: { readonly baseDir: string; readonly log: Log },
-  ) => ApprovalStore | undefined;
+  ) => GatewayStore | undefined;
   /** Counts what happens. @default there are no metrics */
   readonly createMetrics?: (source: MetricsSource) => MetricsPage & { readonly onDecision: OnDecision };
   /** Traces hook points and calls. @default nobody does */

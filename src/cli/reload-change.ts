@@ -52,11 +52,16 @@ function toWarning({ name, state, reason }: StartedHook): string {
 }
 
 /**
- * Lets sessions keep the hooks they registered.
+ * Lets sessions keep the hooks they registered. Where these stay in the memory of this process nothing waits.
  * @returns what is lost, one sentence each
  */
-export function adoptSessions({ yaml: before }: StartedHost, { yaml: now }: StartedHost): readonly string[] {
-  if (before === undefined || now === undefined) return [];
-  const lost = now.lifecycle.sessions.adopt(before.lifecycle.sessions);
+export async function adoptSessions(
+  { yaml: before }: StartedHost,
+  { yaml: now }: StartedHost,
+): Promise<readonly string[]> {
+  // What is in a store is there for whoever comes.
+  if (before === undefined || now === undefined || before.lifecycle.storedSessions !== undefined) return [];
+  const { storedSessions: stored } = now.lifecycle;
+  const lost = await (stored ?? now.lifecycle.sessions).adopt(before.lifecycle.sessions);
   return lost.map((problem) => `a hook of a session is gone: ${problem}`);
 }

@@ -246,8 +246,9 @@ class Generations {
       if (made.approvals !== approvals) await made.approvals?.close();
       throw error;
     }
-    const lost = [...adoptSessions(before, made), ...(await watching.follow(next.config))];
-    return { ...change, warnings: [...change.warnings, ...lost] };
+    const lost = await adoptSessions(before, made);
+    const unwatched = await watching.follow(next.config);
+    return { ...change, warnings: [...change.warnings, ...lost, ...unwatched] };
   }
 
   /** Nothing here waits: a call meets the old configuration or the new one. */
@@ -308,6 +309,9 @@ class Generations {
       hooks: (session) => current().hooks(session),
       get sessions() {
         return current().sessions;
+      },
+      get storedSessions() {
+        return current().storedSessions;
       },
     };
   }

@@ -11,6 +11,7 @@ import {
   createHostFromConfig,
   createLinksFromConfig,
   createNotifierFromConfig,
+  type GatewayStore,
   type HostFromConfigOptions,
   type StartedHost,
   toRunNotification,
@@ -43,7 +44,7 @@ export interface StartHooksOptions extends Pick<
 /** The hooks of a config, and what asks people for them. */
 export interface StartedHooks extends StartedHost {
   /** Absent when the config has neither `approvals` nor a hook that asks people. Closing the host may leave it open, and does where approvals are kept. */
-  readonly approvals?: ApprovalManager | undefined;
+  readonly approvals?: ApprovalManager<GatewayStore> | undefined;
   /** Signs links with which people decide; absent without a secret for them. */
   readonly links?: ApprovalLinks | undefined;
   /** Absent when nobody is told. Closing the host leaves it open. */
@@ -87,7 +88,8 @@ export async function startHooks(
     const issuer = config.gateway.id;
     const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
     const builtins = createBuiltins({ approvals, signerFor, keepsApprovals });
-    const shared = { replay: approvals?.store, fetchKeys: host.fetchKeys };
+    const store = approvals?.store;
+    const shared = { replay: store, sessionStore: store?.sessionHooks, fetchKeys: host.fetchKeys };
     const reach = { ...ports, ...shared, ...options, builtins, baseDir, now, takesAnyName, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
     return { ...started, approvals, links, notifier };

@@ -1,13 +1,19 @@
 import { formatHookProblem } from "../jcli/index.ts";
 import type { Log } from "../log.ts";
 import { createCompositeHost, type HookHost, type RetirableHost } from "../picoclaw/index.ts";
-import { createLifecycleFromConfig, type StartedLifecycle, type YamlPorts } from "./lifecycle.ts";
+import {
+  createLifecycleFromConfig,
+  type LifecycleFromConfigOptions,
+  type StartedLifecycle,
+  type YamlPorts,
+} from "./lifecycle.ts";
 import { createManagerFromConfig, type ManagerFromConfigOptions, type StartedManager } from "./manager.ts";
 import { ConfigError } from "./problem.ts";
 import type { ConfigFile } from "./schema.ts";
 
 /** Options of {@link createHostFromConfig}. */
-export interface HostFromConfigOptions extends ManagerFromConfigOptions {
+export interface HostFromConfigOptions
+  extends ManagerFromConfigOptions, Pick<LifecycleFromConfigOptions, "sessionStore"> {
   /** What the runtime has for the hooks of `hooks.yaml`; a config that has `yaml` needs it. */
   readonly yaml?: YamlPorts | undefined;
   /** The host that is about to be replaced; it is not closed. @default none */

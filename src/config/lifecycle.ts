@@ -10,6 +10,7 @@ import {
   type LoadedHookFiles,
   loadHookFiles,
   readHookFile,
+  type SessionHookStore,
   type TrustStore,
 } from "../jcli/index.ts";
 import { createCommandTransport, type StartCommand } from "../transport/command.ts";
@@ -41,6 +42,8 @@ export interface YamlPorts {
 /** Options of {@link createLifecycleFromConfig}. */
 export interface LifecycleFromConfigOptions extends ManagerFromConfigOptions {
   readonly yaml: YamlPorts;
+  /** Where the hooks of sessions are kept. @default this process's memory */
+  readonly sessionStore?: SessionHookStore | undefined;
 }
 
 /** The YAML hooks of a config, and what was found in their files. */
@@ -61,7 +64,7 @@ export async function createLifecycleFromConfig(
   options: LifecycleFromConfigOptions,
 ): Promise<StartedLifecycle> {
   const { log, now, yaml: runtime } = options;
-  const { chain_timeout_ms, allow_session_bash, max_session_hooks } = config.yaml;
+  const { chain_timeout_ms, allow_session_bash, max_session_hooks, session_hooks_on_error } = config.yaml;
   const provider = toProvider(config.yaml, runtime.env);
   const ports = createPorts(config, { ...options, provider, isPublicOnly: false });
   const lifecycle = new LifecycleManager({
@@ -71,6 +74,9 @@ export async function createLifecycleFromConfig(
     cwd: runtime.cwd,
     ...(chain_timeout_ms !== undefined && { chainTimeoutMs: chain_timeout_ms }),
     ...(max_session_hooks !== undefined && { maxSessionHooks: max_session_hooks }),
+    sessionStore: options.sessionStore,
+    onSessionStoreError: session_hooks_on_error,
+    isolatesRequests: options.platform?.isolatesRequests,
     onSystemMessage: (message, { event }) => log.info("a hook says", { event, message: message.slice(0, 300) }),
     log,
     now,

@@ -15,6 +15,7 @@ export interface YamlConfig {
   readonly chain_timeout_ms?: number;
   readonly allow_session_bash: boolean;
   readonly max_session_hooks?: number;
+  readonly session_hooks_on_error?: "abort" | "skip";
   readonly llm?: LlmConfig;
 }
 
@@ -70,6 +71,12 @@ export const yamlSchema: z.ZodType<YamlConfig> = z
       .max(1024)
       .exactOptional()
       .describe("How many hooks one session may register. Default: 64."),
+    session_hooks_on_error: z
+      .enum(["abort", "skip"])
+      .exactOptional()
+      .describe(
+        "What an event comes to when the store of session hooks (approvals.store) cannot be asked and nothing is known of the session's hooks: abort ends it with stop, for a guard may be among them; skip goes on without them. Default: abort.",
+      ),
     llm: llmSchema
       .exactOptional()
       .describe(

@@ -15,7 +15,7 @@ import { streamApprovals } from "./approval-stream.ts";
 import type { Principal, Scope } from "./auth.ts";
 import type { PeerInfo } from "./origin.ts";
 import { parseQuery } from "./query.ts";
-import { overloaded } from "./refusals.ts";
+import { overloaded, refused } from "./refusals.ts";
 import { toVoter } from "./voter.ts";
 import type { Admitted, Writing } from "./writers.ts";
 
@@ -219,19 +219,12 @@ function onlyBy(allow: string): Response {
   return answerRefusal({ code: "ERR_INVALID_REQUEST", message, status: 405, headers: { allow } });
 }
 
-/** When to come back to a store that cannot be reached. */
-const RETRY_AFTER_MS = 1000;
-
 /** What is refused is answered with its own status; anything else is the gateway's own failure. */
 async function answering(act: () => Response | Promise<Response>): Promise<Response> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof HookgateError)) throw error;
-    const { code, message } = error;
-    const reason = error instanceof ApprovalError ? { reason: error.refusal } : {};
-    const isDown = code === "ERR_STORE_UNAVAILABLE";
-    const later = isDown ? { reason: "store_unavailable", retryAfterMs: RETRY_AFTER_MS } : {};
-    return answerRefusal({ code, message, ...reason, ...later });
+    return answerRefusal({ ...refused(error), ...(error instanceof ApprovalError && { reason: error.refusal }) });
   }
 }

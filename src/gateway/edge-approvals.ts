@@ -1,7 +1,6 @@
 import {
   type ApprovalManager,
   type ApprovalManagerOptions,
-  type ApprovalStore,
   OutboxNotifier,
   type OutboxPeer,
   toApprovalEvent,
@@ -15,6 +14,7 @@ import {
   createGatewayKeys,
   createLinksFromConfig,
   createTargetsFromConfig,
+  type GatewayStore,
   type HookPorts,
   keepApprovalsMs,
   type StoreAddress,
@@ -31,7 +31,7 @@ export interface EdgeApprovalPorts {
    * Makes the store at an address; it connects to nothing yet. Undefined when nothing is bound by that name.
    * @param options - `keepMs`: how long settled approvals are kept, which is the store's own affair here.
    */
-  open(address: StoreAddress, options: { readonly keepMs: number }): ApprovalStore | undefined;
+  open(address: StoreAddress, options: { readonly keepMs: number }): GatewayStore | undefined;
 }
 
 /** Options of {@link openEdgeApprovals}. */
@@ -49,7 +49,7 @@ export interface EdgeApprovalOptions {
 /** What asks people on the edge. */
 export interface EdgeApprovals {
   /** Absent when the config asks nobody. */
-  readonly approvals: ApprovalManager | undefined;
+  readonly approvals: ApprovalManager<GatewayStore> | undefined;
   /** The built-in hooks, `human_approval` among them. */
   readonly builtins: BuiltinRegistry;
   /** Signs links with which people decide; absent without a secret for them. */

@@ -126,19 +126,17 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Built
     hooks: ports,
     log,
   });
-  const { host, manager, yaml } = await createHostFromConfig(
-    options.hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } },
-    {
-      ...ports,
-      builtins,
-      replay: approvals?.store,
-      log,
-      now,
-      waitForHooks: false,
-      yaml: toYamlPorts(options, env),
-      onDecision: recorder?.onDecision,
-    },
-  );
+  const { host, manager, yaml } = await createHostFromConfig(withBundled(config, options), {
+    ...ports,
+    builtins,
+    replay: approvals?.store,
+    sessionStore: approvals?.store.sessionHooks,
+    log,
+    now,
+    waitForHooks: false,
+    yaml: toYamlPorts(options, env),
+    onDecision: recorder?.onDecision,
+  });
   assertRunnable(yaml);
   asking.host = host;
   const gateway = await createGatewayFromConfig(withoutConcurrency(config.gateway), {
@@ -177,6 +175,11 @@ function readConfig(options: EdgeGatewayOptions, env: YamlPorts["env"]): Config 
 
 function hasTargets({ approvals }: Config): boolean {
   return (approvals?.notify ?? []).length > 0;
+}
+
+/** A hook file that is part of the program is loaded whether or not the config has `yaml`. */
+function withBundled(config: Config, { hooksYaml }: EdgeGatewayOptions): Config {
+  return hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } };
 }
 
 /** The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever. */

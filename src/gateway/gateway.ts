@@ -15,7 +15,7 @@ import { addPages, PageSessions } from "./page/index.ts";
 import { type GatewayHook, type Readiness, toReadiness, toStoreStatus } from "./pages.ts";
 import { Readers } from "./readers.ts";
 import type { ReloadPort } from "./reload.ts";
-import { addSessionHookRoutes, type GatewayLifecycle, MAX_DEFINITION_BYTES } from "./session-hooks.ts";
+import { addSessionHookRoutes, type GatewayLifecycle, REGISTERED, type Registering } from "./session-hooks.ts";
 import { addRecordRoutes, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
@@ -51,8 +51,6 @@ export interface RetirableGateway extends Gateway {
 
 /** Peers keep keys for a while, and must see a new one before it signs. */
 const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
-
-const REGISTER_SCOPES: readonly Scope[] = ["register"];
 
 const RELOAD_SCOPES: readonly Scope[] = ["admin"];
 
@@ -295,9 +293,8 @@ class GatewayServer {
   }
 
   /** Answers who may register hooks, with the body where there is one. */
-  registering(request: Request, info: PeerInfo, answer: (body: Uint8Array) => Response): Promise<Response> {
-    const writing = { request, info, scopes: REGISTER_SCOPES, maxBodyBytes: MAX_DEFINITION_BYTES };
-    return this.#change(writing, ({ body }) => answer(body));
+  registering(...[request, info, answer]: Parameters<Registering>): Promise<Response> {
+    return this.#change({ request, info, ...REGISTERED }, ({ body }) => answer(body));
   }
 
   async #change(writing: Writing, answer: (admitted: Admitted) => Response | Promise<Response>): Promise<Response> {

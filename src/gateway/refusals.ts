@@ -1,7 +1,8 @@
+import type { HookgateError } from "../errors.ts";
 import type { Refusal } from "./answer.ts";
 import type { Scope } from "./auth.ts";
 
-/** When to come back to a gateway that is full or leaving. */
+/** When to come back to a gateway that is full or leaving, or to a store that cannot be reached. */
 const RETRY_AFTER_MS = 1000;
 
 /** Nobody knows the caller. */
@@ -28,4 +29,10 @@ export function forbidden(scopes: readonly Scope[]): Refusal {
 /** Nobody may call just now. */
 export function overloaded(message: string): Refusal {
   return { code: "ERR_OVERLOADED", message, retryAfterMs: RETRY_AFTER_MS };
+}
+
+/** What was asked for is refused, or nobody can tell. */
+export function refused({ code, message }: HookgateError): Refusal {
+  const isDown = code === "ERR_STORE_UNAVAILABLE";
+  return { code, message, ...(isDown && { reason: "store_unavailable", retryAfterMs: RETRY_AFTER_MS }) };
 }
