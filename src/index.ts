@@ -170,7 +170,6 @@ export {
 export {
   type Authenticator,
   type AuthRequest,
-  type Digest,
   type GatewayToken,
   type Principal,
   type Scope,

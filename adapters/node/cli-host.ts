@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
@@ -39,7 +39,6 @@ export async function createNodeCliHost(): Promise<CliHost> {
       fetch: (url, init) => fetch(url, init),
     },
     fetchKeys: createGuardedFetch(),
-    digest: (bytes) => createHash("sha256").update(bytes).digest(),
     records: { record: openRecording, read: openKeptRecords },
     openApprovals,
     createMetrics,

@@ -181,7 +181,6 @@ export {
   type GatewayFailurePolicy,
   type Authenticator,
   type AuthRequest,
-  type Digest,
   type GatewayToken,
   type Principal,
   type Scope,
@@ -207,5 +206,4 @@ export {
   type RequestProof,
   type SigningHost,
 } from "../../src/index.ts";
-export { sha256 } from "./sha256.ts";
 export { toVisibleText, type VisibleTextOptions } from "../../src/visible-text.ts";

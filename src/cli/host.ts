@@ -2,7 +2,7 @@ import type { GatewayFetch, GatewayResponse } from "../client/index.ts";
 import type { OnDecision } from "../chain/index.ts";
 import type { Environment, GatewayStore, HookPorts, RecordsConfig, StoreAddress, YamlPorts } from "../config/index.ts";
 import type { StdioHandle } from "../endpoint/index.ts";
-import type { Digest, Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
+import type { Gateway, GatewayHook, MetricsPage } from "../gateway/index.ts";
 import type { Log } from "../log.ts";
 import type { HookTracer } from "../picoclaw/index.ts";
 import type { KeptRecords, RecorderStatus, StoredRecording } from "../records/index.ts";
@@ -135,8 +135,6 @@ export interface CliHost {
   readonly yaml: Omit<YamlPorts, "env" | "bundled">;
   /** Fetches the keys that issuers of JWTs and hosts publish. */
   readonly fetchKeys: JwksFetch;
-  /** SHA-256 for the gateway's tokens. @default the gateway's own */
-  readonly digest?: Digest;
   /** Records decisions. @default it cannot: a config that wants it is refused */
   readonly records?: RecordsPort;
   /** Opens a store of human approvals and session hooks; undefined when there is none of its kind. @default there are none */

@@ -294,7 +294,6 @@ class Generations {
       sessions: this.#sessions,
       fetch: host.fetchKeys,
       crypto: host.ports.crypto,
-      digest: host.digest,
       log,
       now: () => host.now(),
     });

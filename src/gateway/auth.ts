@@ -1,3 +1,5 @@
+import { toBase64Url } from "../signing/base64url.ts";
+import { andThen, type CryptoPort, isEqualText, toHashText, webCrypto } from "../signing/crypto.ts";
 import type { Refusal } from "./answer.ts";
 
 /**
@@ -58,9 +60,6 @@ export function mayAny({ scopes }: Principal, wanted: readonly Scope[]): boolean
   return wanted.some((scope) => scopes.has(scope));
 }
 
-/** SHA-256 of bytes. */
-export type Digest = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
-
 /** A bearer token, of which only the hash is kept. */
 export interface GatewayToken {
   /** Unique; shown in logs and records in the token's place. */
@@ -80,30 +79,25 @@ export const ANONYMOUS: Principal = {
 
 interface KnownToken {
   readonly principal: Principal;
-  readonly hash: Uint8Array;
+  /** As base64url. */
+  readonly hash: string;
 }
-
-const encoder = new TextEncoder();
-
-const webDigest: Digest = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
 /**
  * Knows hosts by bearer token. Every token's hash is compared in full, so the time taken tells nothing about them.
  * @throws {TypeError} when a token's name, hash or scopes are not valid
  */
-export function createTokenAuthenticator(tokens: readonly GatewayToken[], digest: Digest = webDigest): Authenticator {
+export function createTokenAuthenticator(tokens: readonly GatewayToken[], port: CryptoPort = webCrypto): Authenticator {
   const known = parseTokens(tokens);
-  const find = (hash: Uint8Array): Principal | undefined => {
+  const find = (hash: string): Principal | undefined => {
     let found: Principal | undefined;
-    for (const token of known) if (isSame(token.hash, hash)) found = token.principal;
+    for (const token of known) if (isEqualText(token.hash, hash)) found = token.principal;
     return found;
   };
   return ({ headers }) => {
     // Two headers reach us joined by a comma, which no token has.
     const token = /^bearer ([\w.~+/-]{1,4096}=*)$/i.exec(headers.get("authorization") ?? "")?.[1];
-    if (token === undefined) return undefined;
-    const hash = digest(encoder.encode(token));
-    return hash instanceof Uint8Array ? find(hash) : hash.then(find);
+    return token === undefined ? undefined : andThen(toHashText(token, port), find);
   };
 }
 
@@ -122,16 +116,10 @@ function parseTokens(tokens: readonly GatewayToken[]): readonly KnownToken[] {
       throw new TypeError(`${at}.scopes: expected at least one of ${SCOPES.join(", ")}, got ${String(unknown)}`);
     }
     const may = { scopes: new Set(scopes), ...(speaksFor !== undefined && { speaksFor }) };
-    return { principal: { name, ...may }, hash: fromHex(sha256) };
+    return { principal: { name, ...may }, hash: toBase64Url(fromHex(sha256)) };
   });
 }
 
 function fromHex(hex: string): Uint8Array {
   return Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  let difference = a.length ^ b.length;
-  for (let i = 0; i < a.length; i += 1) difference |= (a[i] ?? 0) ^ (b[i] ?? 0);
-  return difference === 0;
 }

@@ -18,7 +18,6 @@ import { createRemoteKeySet, type RemoteKeySetOptions } from "../signing/remote-
 import { createMemoryReplayStore, type ReplayStore } from "../signing/replay.ts";
 import { createReplySigner } from "../signing/reply.ts";
 import { createRequestVerifier } from "../signing/request.ts";
-import type { Digest } from "./auth.ts";
 import { createGateway, type RetirableGateway } from "./gateway.ts";
 import type { GatewayAuth, GatewayOptions } from "./options.ts";
 import type { RecordPages } from "./records.ts";
@@ -30,8 +29,6 @@ export interface CreateGatewayAuthOptions {
   readonly fetch?: JwksFetch | undefined;
   /** @default WebCrypto, with jose for key pairs */
   readonly crypto?: CryptoPort | undefined;
-  /** SHA-256 for tokens. @default WebCrypto's */
-  readonly digest?: Digest | undefined;
   /**
    * Remembers which signed requests were seen. Every process that answers for the URL must share it, or a recorded
    * request counts once in each. @default a store in memory, exact within one process
@@ -68,14 +65,14 @@ export async function createGatewayAuth(
 ): Promise<GatewayAuth | undefined> {
   const { tokens, jwt, signatures } = auth;
   if (!hasAuth({ auth })) return undefined;
-  const { log = silentLog, digest } = options;
+  const { log = silentLog, crypto } = options;
   const own: Own = { id, keys: await createGatewayKeys({ ...(signing_key && { signing_key }) }, options.crypto) };
   const replay = options.replay ?? createMemoryReplayStore({ now: options.epochNow });
   const maxBodyBytes = limits.max_body_bytes ?? DEFAULT_BODY_BYTES;
   const hosts = await Promise.all(signatures.map((host) => toHost(host, own, { ...options, replay, maxBodyBytes })));
   return {
     tokens: tokens.map(({ speaks_for: speaksFor, ...token }) => ({ ...token, speaksFor })),
-    digest,
+    crypto,
     authenticators: [
       ...(jwt.length === 0
         ? []

@@ -135,7 +135,7 @@ class GatewayServer {
     now,
     ...pages
   }: GatewayOptions) {
-    const { tokens = [], authenticators = [], digest } = auth ?? {};
+    const { tokens = [], authenticators = [], crypto } = auth ?? {};
     this.#host = host;
     this.#hooks = hooks;
     this.#lifecycle = lifecycle;
@@ -144,7 +144,7 @@ class GatewayServer {
     // An empty list of tokens lets nobody in; only leaving out `auth` opens the gateway to this machine.
     this.hasAuth = auth !== undefined;
     this.#callers = new Callers(
-      auth && [...(tokens.length === 0 ? [] : [createTokenAuthenticator(tokens, digest)]), ...authenticators],
+      auth && [...(tokens.length === 0 ? [] : [createTokenAuthenticator(tokens, crypto)]), ...authenticators],
       log,
     );
     this.#guard = new OriginGuard({ hasAuth: this.hasAuth, allowedOrigins: parseOrigins(allowedOrigins) });

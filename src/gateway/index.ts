@@ -1,4 +1,4 @@
-export type { Authenticator, AuthRequest, Digest, GatewayToken, Principal, RequestProof, Scope } from "./auth.ts";
+export type { Authenticator, AuthRequest, GatewayToken, Principal, RequestProof, Scope } from "./auth.ts";
 export type { GatewayLimits } from "./limit.ts";
 export type { GatewayLifecycle } from "./session-hooks.ts";
 export {

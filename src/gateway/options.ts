@@ -3,7 +3,8 @@ import type { Log } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import type { ApprovalLinks } from "../signing/approval-link.ts";
 import type { Jwks } from "../signing/jwk.ts";
-import type { Authenticator, Digest, GatewayToken } from "./auth.ts";
+import type { CryptoPort } from "../signing/crypto.ts";
+import type { Authenticator, GatewayToken } from "./auth.ts";
 import type { GatewayLimits } from "./limit.ts";
 import type { GatewayHook } from "./pages.ts";
 import type { PageSessions } from "./page/index.ts";
@@ -62,6 +63,6 @@ export interface GatewayAuth {
   readonly tokens?: readonly GatewayToken[] | undefined;
   /** Further ways, asked in order after the tokens; the first that knows the caller decides. @default none */
   readonly authenticators?: readonly Authenticator[] | undefined;
-  /** SHA-256 for the tokens. @default WebCrypto's, which on Node costs a thread hop per request */
-  readonly digest?: Digest | undefined;
+  /** Hashes the tokens. @default WebCrypto, which on Node costs a thread hop per request */
+  readonly crypto?: CryptoPort | undefined;
 }

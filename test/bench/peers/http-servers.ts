@@ -4,13 +4,14 @@
  * @module
  */
 
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
+import { nodeCrypto } from "../../../adapters/node/crypto.ts";
 import { serveGateway } from "../../../adapters/node/serve.ts";
-import { sha256 } from "../../../adapters/node/sha256.ts";
 import { createGateway } from "../../../src/gateway/index.ts";
 import { HookManager } from "../../../src/picoclaw/index.ts";
 
@@ -22,11 +23,11 @@ await once(bare, "listening");
 
 const host = new HookManager();
 await host.mount({ beforeTool: () => ({ action: "continue" }) }, { name: "bench" });
-const hash = Buffer.from(sha256(Buffer.from("bench"))).toString("hex");
-const tokens = [{ name: "bench", sha256: hash, scopes: ["call"] }] as const;
+const sha256 = hash("sha256", "bench", "hex");
+const tokens = [{ name: "bench", sha256, scopes: ["call"] }] as const;
 const open = await serveGateway(createGateway({ host, hooks: () => host.hooks() }), { port: 0 });
 const guarded = await serveGateway(
-  createGateway({ host, hooks: () => host.hooks(), auth: { tokens, digest: sha256 } }),
+  createGateway({ host, hooks: () => host.hooks(), auth: { tokens, crypto: nodeCrypto } }),
   {
     port: 0,
   },
