@@ -35,7 +35,10 @@ export interface StartHooksOptions extends Pick<
   readonly takesAnyName?: boolean;
   /** What goes on from the hooks before. @default it is made as the config says */
   readonly asking?: Pick<StartedHooks, "approvals" | "links" | "notifier"> | undefined;
-  /** Whether approvals stay open when the hooks are closed, for those that come after them. @default false */
+  /**
+   * Whether approvals stay open when the hooks are closed, for those that come after them; and, since their store does, the
+   * hooks of sessions are looked up in it. @default false
+   */
   readonly keepsApprovals?: boolean;
   /** Told of what becomes of approvals. @default the hooks and notifications that are started */
   readonly onNews?: OnNews | undefined;
@@ -89,7 +92,8 @@ export async function startHooks(
     const signerFor = key && ((audience: string) => createApprovalSigner({ key, issuer, audience }));
     const builtins = createBuiltins({ approvals, signerFor, keepsApprovals });
     const store = approvals?.store;
-    const shared = { replay: store, sessionStore: store?.sessionHooks, fetchKeys: host.fetchKeys };
+    const sessionStore = keepsApprovals ? store?.sessionHooks : undefined;
+    const shared = { replay: store, sessionStore, fetchKeys: host.fetchKeys };
     const reach = { ...ports, ...shared, ...options, builtins, baseDir, now, takesAnyName, tracer };
     started = await createHostFromConfig(config, { ...reach, yaml });
     return { ...started, approvals, links, notifier };

@@ -204,6 +204,16 @@ describe("hooks of sessions in SQLite", { timeout: 60_000 }, () => {
     await runsTo(b, undefined);
   });
 
+  test("are no affair of a command that asks the hooks of a config by itself", async () => {
+    const dir = await makeConfig({ yaml: BASH, approvals: {} });
+    const node = await serve(dir);
+    expect((await register(node, says("one"))).status).toBe(201);
+    const here = await start(["run", "stop", "--session", "s", "--json"], { cwd: dir, env: { HOME: dir } }).ended;
+    expect([here.code, JSON.parse(here.stdout)]).toMatchObject([0, { halted: false, trace: { records: [] } }]);
+    const there = await start(["run", "stop", "--session", "s", "--url", node.url], { cwd: dir }).ended;
+    expect(there.stdout).toContain("one");
+  });
+
   test.each([
     ["memory", { store: "memory" }],
     ["sqlite", {}],
