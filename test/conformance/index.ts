@@ -23,6 +23,7 @@ import { compositeCases } from "./composite.cases.ts";
 import { configRemoteCases, rotationCases } from "./config-remote.cases.ts";
 import { deadlineCases } from "./deadlines.cases.ts";
 import { dialectCases } from "./dialect.cases.ts";
+import { edgeSessionCases } from "./edge-sessions.cases.ts";
 import { edgeYamlCases } from "./edge-yaml.cases.ts";
 import { endpointLifeCases } from "./endpoint-life.cases.ts";
 import { endpointCases } from "./endpoint.cases.ts";
@@ -164,6 +165,7 @@ export const cases: readonly Case[] = [
   ...jcliSessionCases,
   ...sessionMemoryCases,
   ...storedSessionCases,
+  ...edgeSessionCases,
   ...storedSessionOutageCases,
   ...jcliBackgroundCases,
   ...jcliFileCases,

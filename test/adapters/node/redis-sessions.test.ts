@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { createRedisApprovalStore } from "../../../adapters/node/index.ts";
-import type { SessionHookStore, SessionNews } from "../../../src/jcli/index.ts";
+import { LifecycleManager, type SessionHookStore, type SessionNews } from "../../../src/jcli/index.ts";
 import { START_MS } from "../../conformance/approval-fixture.ts";
 import { savedHook } from "../../conformance/session-store.ts";
 import { describeSessionStore } from "../../jcli/session-store-contract.ts";
@@ -89,6 +89,31 @@ describe("session hooks in a Redis that goes", () => {
       expect(error).toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
       expect(String(error)).not.toContain("hunter2");
     }
+    await close();
+  });
+});
+
+const sayOne = (): object => ({ retry_feedback: "one" });
+
+describe("what a manager knows of sessions in Redis", () => {
+  test("is looked up again when the connection by which changes are told was lost", async () => {
+    const url = server.newUrl();
+    const { sessionHooks: sessionStore, close } = open(url);
+    // The clock stands still: only news, or a new connection, make what is known one of before.
+    const manager = new LifecycleManager({ sessionStore, ports: { llm: () => sayOne }, now: () => 0 });
+    const stop = { event: "stop", session_id: "s" } as const;
+    expect((await manager.run(stop)).trace.records).toEqual([]);
+    const client = await server.connect();
+    const key = `{${new URL(url).searchParams.get("prefix")}}:session-hooks`;
+    await client.sendCommand(["HSET", key, "s", `7 ${JSON.stringify([savedHook("a")])}`]);
+    await client.sendCommand(["ZADD", `${key}:used`, String(Date.now()), "s"]);
+    // Nobody was told.
+    expect((await manager.run(stop)).trace.records).toEqual([]);
+    for (const type of ["normal", "pubsub"]) await client.sendCommand(["CLIENT", "KILL", "TYPE", type]);
+    const other = await server.connect();
+    // A session that is known asks nothing, and so would let nothing else happen.
+    while ((await manager.run(stop)).result.retry_feedback !== "one") await other.sendCommand(["PING"]);
+    await manager.close();
     await close();
   });
 });
