@@ -75,7 +75,7 @@ export const yamlSchema: z.ZodType<YamlConfig> = z
       .enum(["abort", "skip"])
       .exactOptional()
       .describe(
-        "What an event comes to when the store of session hooks (approvals.store) cannot be asked and nothing is known of the session's hooks: abort ends it with stop, for a guard may be among them; skip goes on without them. Default: abort.",
+        "What an event comes to when the store of session hooks (approvals.store) cannot be asked and nothing is known of the session's hooks: skip goes on without them, which the trace and the log say; abort ends it with stop, for a guard may be among them. Default: skip.",
       ),
     llm: llmSchema
       .exactOptional()

@@ -25,8 +25,9 @@ export interface LifecycleManagerOptions {
   /** Where the hooks of sessions are kept, which several managers may share. @default this process's memory */
   readonly sessionStore?: SessionHookStore | undefined;
   /**
-   * What an event comes to while the store cannot be asked and nothing is known of the session's hooks: `abort` ends it with
-   * `stop`, for a guard may be among them; `skip` goes on without them. @default "abort"
+   * What an event comes to while the store cannot be asked and nothing is known of the session's hooks: `skip` goes on
+   * without them, which the trace and the log say; `abort` ends it with `stop`, for a guard may be among them.
+   * @default "skip"
    */
   readonly onSessionStoreError?: OnError | undefined;
   /** Whether calls must not wait for each other's work, as on Workers. @default false */

@@ -319,7 +319,7 @@ export class LifecycleManager implements LifecycleHost {
 }
 
 function toStored(options: LifecycleManagerOptions, own: SessionHooksOptions): StoredSessionHooks | undefined {
-  const { sessionStore: store, onSessionStoreError: onStoreError = "abort", isolatesRequests = false } = options;
+  const { sessionStore: store, onSessionStoreError: onStoreError = "skip", isolatesRequests = false } = options;
   const { log = silentLog, now = monotonic } = options;
   return store && new StoredSessionHooks({ ...own, store, onStoreError, isolatesRequests, log, now });
 }

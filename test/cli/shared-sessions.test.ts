@@ -150,9 +150,8 @@ describe("hooks of sessions on two gateways and one Redis", { timeout: 60_000 },
     expect((await run(a)).retry_feedback).toBe("one");
     const unknown = await run(b, { event: "pre_tool_execution", session_id: "s", tool_name: "ls" });
     expect(unknown).toMatchObject({
-      action: "stop",
-      halted: true,
-      trace: { records: [{ hook: "session.store", kind: "store_unavailable" }] },
+      halted: false,
+      trace: { records: [{ hook: "session.store", kind: "store_unavailable", failed_open: true }] },
     });
     expect((await run(b, { event: "stop" })).halted).toBe(false);
     await redis.start();

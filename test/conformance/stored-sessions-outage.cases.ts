@@ -138,9 +138,9 @@ const outage = {
     advance(1000);
     equal((await manager.run(stop)).trace.records.length, 1);
   },
-  "a session of which nothing is known is stopped": async () => {
+  "a session of which nothing is known is stopped where that is wanted": async () => {
     const { store, node } = createStages();
-    const { manager, load } = node();
+    const { manager, load } = node({ onSessionStoreError: "abort" });
     load("user", JSON.stringify({ stop: [{ command: "a" }] }));
     store.state = "down";
     const { result, halted, trace } = await manager.run({ event: "pre_tool_execution", session_id: "s" });
@@ -158,9 +158,9 @@ const outage = {
     store.state = "up";
     equal((await manager.run({ event: "pre_tool_execution", session_id: "s" })).halted, false);
   },
-  "or goes on without its hooks where that is wanted": async () => {
+  "or goes on without its hooks, visibly": async () => {
     const { store, node } = createStages();
-    const { manager } = node({ onSessionStoreError: "skip" });
+    const { manager } = node();
     store.state = "down";
     const outcome = await manager.run({ event: "pre_tool_execution", session_id: "s" });
     equal([outcome.result, outcome.halted], [{}, false]);
@@ -168,7 +168,7 @@ const outage = {
   },
   "a store that answers nothing holds an event no longer than its host waits": async () => {
     const { store, node } = createStages();
-    const { manager } = node();
+    const { manager } = node({ onSessionStoreError: "abort" });
     store.state = "hanging";
     const outcome = await manager.run(stop, { timeoutMs: 20 });
     equal([outcome.halted, outcome.trace.records[0]?.kind], [true, "store_unavailable"]);

@@ -7,9 +7,9 @@ import { startWrangler } from "./wrangler.ts";
 
 const KIB = 1024;
 
-// The pages are 75 KiB of the gateway, of which the style sheet is 15; approvals are 60.
+// The pages are 75 KiB of the gateway, of which the style sheet is 15; approvals are 60, session hooks in a store 12.
 test.for([
-  { name: "the gateway", config: "wrangler.toml", maxMinifiedKib: 660, maxGzipKib: 224 },
+  { name: "the gateway", config: "wrangler.toml", maxMinifiedKib: 675, maxGzipKib: 229 },
   { name: "the endpoint", config: "examples/approval-worker/wrangler.toml", maxMinifiedKib: 180, maxGzipKib: 56 },
 ])("$name passes wrangler deploy --dry-run, within its size", { timeout: 60_000 }, async (worker) => {
   const { name, config, maxMinifiedKib, maxGzipKib } = worker;
