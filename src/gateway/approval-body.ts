@@ -8,11 +8,9 @@ import {
   EXPECTED_CURSOR,
   MAX_LISTED,
 } from "../approvals/index.ts";
-import { formatPath } from "../config/index.ts";
-import { readJson } from "../config/json.ts";
 import type { Refusal } from "./answer.ts";
-import { decodeUtf8 } from "./body.ts";
 import { limitSchema, parseFields } from "./query.ts";
+import { readUnambiguousJson } from "./unambiguous-json.ts";
 
 /** The largest body of a decision, in bytes: a comment and what is around it. */
 export const MAX_DECISION_BYTES = 16_384;
@@ -21,8 +19,6 @@ export const MAX_DECISION_BYTES = 16_384;
 export const MAX_WAIT_SECONDS = 60;
 
 const DEFAULT_PAGE = 50;
-/** How much of the name of a member is said, in characters. */
-const MAX_MEMBER_CHARS = 80;
 
 /** A person's decision, as it is sent. */
 export interface DecisionBody {
@@ -107,12 +103,7 @@ export function parseCancelBody(body: Uint8Array): CancelBody | Refusal {
   return parseBody(body, cancelSchema);
 }
 
-/** Whoever reads the body before the gateway could take another one of two values: neither counts. */
 function parseBody<T extends object>(body: Uint8Array, schema: z.ZodType<T>): T | Refusal {
-  const read = readJson(decodeUtf8(body) ?? "");
-  if ("fault" in read) return { code: "ERR_PARSE", message: "the body is not JSON in UTF-8" };
-  const [twice] = read.duplicates;
-  if (twice === undefined) return parseFields(read.value, schema);
-  const member = formatPath(twice.path).slice(0, MAX_MEMBER_CHARS);
-  return { code: "ERR_INVALID_PARAMS", message: `${member}: expected once, got twice or more` };
+  const read = readUnambiguousJson(body);
+  return "code" in read ? read : parseFields(read.value, schema);
 }

@@ -2,9 +2,9 @@ import type { Hono } from "hono";
 import { HookgateError } from "../errors.ts";
 import type { LifecycleManager } from "../jcli/index.ts";
 import { answerJson, answerRefusal } from "./answer.ts";
-import { decodeUtf8 } from "./body.ts";
 import type { PeerInfo } from "./origin.ts";
 import { refused } from "./refusals.ts";
+import { readUnambiguousJson } from "./unambiguous-json.ts";
 import type { Writing } from "./writers.ts";
 
 /** The part of a lifecycle manager that the gateway shows and registers hooks with. */
@@ -54,16 +54,11 @@ function listSessionHooks(lifecycle: GatewayLifecycle, session: string): Promise
 
 /** Registers a hook that a body describes. */
 async function registerSessionHook(lifecycle: GatewayLifecycle, session: string, body: Uint8Array): Promise<Response> {
-  const text = decodeUtf8(body);
-  let value: unknown;
-  try {
-    value = JSON.parse(text ?? "");
-  } catch {
-    return answerRefusal({ code: "ERR_PARSE", message: "the body is not JSON in UTF-8" });
-  }
+  const read = readUnambiguousJson(body);
+  if ("code" in read) return answerRefusal(read);
   return answering(async () => {
     const hooks = lifecycle.storedSessions ?? lifecycle.sessions;
-    return answerJson({ session_index: await hooks.register(session, value) }, { status: 201 });
+    return answerJson({ session_index: await hooks.register(session, read.value) }, { status: 201 });
   });
 }
 

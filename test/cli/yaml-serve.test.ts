@@ -76,6 +76,17 @@ describe("hookgate serve", { timeout: 60_000 }, () => {
       body: JSON.stringify(body),
     });
 
+  test("registers no hook of a session that says one thing twice", async () => {
+    await stage.write("hooks.json", JSON.stringify({ hooks: {}, yaml: { allow_session_bash: true } }));
+    await serve();
+    const headers = { "content-type": "application/json" };
+    const body = `{"event":"stop","command":"true","on_error":"abort","on_\\u0065rror":"skip"}`;
+    const refused = await fetch(hooksOf("s"), { method: "POST", headers, body });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { message: "on_error: expected once, got twice or more" } });
+    expect(await (await fetch(hooksOf("s"))).json()).toEqual({ hooks: [] });
+  });
+
   test("registers hooks of a session for that session alone, until it ends", async () => {
     await stage.write(
       "hooks.json",
