@@ -28,6 +28,7 @@ import {
 } from "./lifecycle.ts";
 import { JointDecision, type JointVerdict, toRunDecision } from "./joint-decision.ts";
 import type { HookManager } from "./manager.ts";
+import { toCallOptions } from "./call-options.ts";
 import type { ManagerCallOptions } from "./manager-options.ts";
 import type { MountedHookStatus } from "./mounted.ts";
 import type {
@@ -149,7 +150,11 @@ class CompositeHost implements RetirableHost {
     };
     this.#calls.enter();
     try {
-      const checked = await this.#hooks.checkTool(call, { ...options, beforeApproval, onDecision: joint?.hold });
+      const checked = await this.#hooks.checkTool(call, {
+        ...toCallOptions(options),
+        beforeApproval,
+        onDecision: joint?.hold,
+      });
       joint?.end();
       return checked;
     } catch (error) {
@@ -180,7 +185,7 @@ class CompositeHost implements RetirableHost {
       const outcome = await this.#lifecycle.run(context, options);
       if (this.#onDecision !== undefined && outcome.trace.records.length > 0) {
         const ms = performance.now() - startedAtMs;
-        this.#onDecision(toRunDecision(context, outcome, { ...options, ms, reason: toReason(outcome) }));
+        this.#onDecision(toRunDecision(context, outcome, { ...toCallOptions(options), ms, reason: toReason(outcome) }));
       }
       return outcome;
     } finally {
@@ -215,7 +220,7 @@ class CompositeHost implements RetirableHost {
     this.#calls.enter();
     const joint = this.#onDecision && new JointDecision(this.#onDecision);
     try {
-      const decision = await decide(shareTime({ ...options, ...(joint && { onDecision: joint.hold }) }, this.#now));
+      const decision = await decide(shareTime({ ...toCallOptions(options), onDecision: joint?.hold }, this.#now));
       joint?.end(decision);
       return decision;
     } catch (error) {
@@ -265,12 +270,12 @@ const monotonic = (): number => performance.now();
  * Options of which `timeoutMs` is what is left of it when it is read: a point's own hooks and those of the event that
  * belongs to it have it together.
  */
-function shareTime<T extends HostCallOptions | undefined>(options: T, now: () => number): T {
+function shareTime(options: ManagerCallOptions | undefined, now: () => number): ManagerCallOptions | undefined {
   const timeoutMs = options?.timeoutMs;
   if (options === undefined || timeoutMs === undefined) return options;
   const startedAtMs = now();
   const left = (): number => Math.max(0, timeoutMs - (now() - startedAtMs));
-  return Object.defineProperty({ ...options }, "timeoutMs", { get: left, enumerable: true });
+  return Object.defineProperty(toCallOptions(options), "timeoutMs", { get: left, enumerable: true });
 }
 
 const MAX_ASKED = 256;

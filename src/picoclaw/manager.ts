@@ -11,6 +11,7 @@ import { HookgateError } from "../errors.ts";
 import { type Log, silentLog } from "../log.ts";
 import { MAX_DELAY_MS, settlesWithin } from "../wait.ts";
 import { type ApprovalEnd, toApprovalDecision, toDecision, toToolCheck, toToolDecision } from "./decision.ts";
+import { toCallOptions } from "./call-options.ts";
 import { PointHooks } from "./chain-hook.ts";
 import { copyEvent } from "./event-copy.ts";
 import type { HostEvent } from "./event.ts";
@@ -179,7 +180,7 @@ export class HookManager implements HookHost {
     if (!needsApproval) return toToolCheck(decision, undefined);
     const traceparent = checkTraceparent(options?.traceparent) ?? outcome.traceparent;
     const timeoutMs = options?.timeoutMs === undefined ? undefined : options.timeoutMs - (this.#now() - startedAtMs);
-    const left = { ...options, timeoutMs, traceparent, onDecision: undefined };
+    const left = { ...toCallOptions(options), timeoutMs, traceparent, onDecision: undefined };
     return toToolCheck(decision, await this.#approve(decision.call, left));
   }
 
@@ -276,7 +277,7 @@ export class HookManager implements HookHost {
   }
 
   async #approve(request: HostPayload<ToolApproval>, options: ManagerCallOptions | undefined): Promise<ApprovalEnd> {
-    const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...options };
+    const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...toCallOptions(options) };
     const outcome = await this.#run(this.#chain("approve_tool"), new Current(toToolApproval(request)), call);
     return { approval: toApprovalDecision(outcome), abortsTurn: outcome.failure?.effect === "abort_turn" };
   }
@@ -289,7 +290,7 @@ export class HookManager implements HookHost {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
       budgetMs: this.#limits.interceptorBudgetMs,
-      ...options,
+      ...toCallOptions(options),
     });
   }
 

@@ -132,7 +132,7 @@ export class TurnState {
   /** Asks the hooks; when the bot's own signal ended the question, the turn is aborted. */
   async ask<T>(question: (options: HostCallOptions) => Promise<T>): Promise<T> {
     try {
-      return await question(this);
+      return await question({ signal: this.signal });
     } catch (error) {
       this.assertGoing();
       this.#failed = true;

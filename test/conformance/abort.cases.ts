@@ -1,7 +1,11 @@
 import { isHookgateError } from "../../src/errors.ts";
-import type { Hook } from "../../src/picoclaw/index.ts";
+import { LifecycleManager } from "../../src/jcli/index.ts";
+import { createCompositeHost, type Hook } from "../../src/picoclaw/index.ts";
 import { type Case, equal, ok, rejects } from "./case.ts";
 import { casesOf, CountingSignal, createGate, managerOf, outcomesOf, remoteHook, toolCall } from "./fixture.ts";
+
+/** A deadline that no case waits for. */
+const DAY_MS = 86_400_000;
 
 /** A hook that never answers. */
 const hanging: Hook = {
@@ -27,6 +31,23 @@ export const abortCases: readonly Case[] = casesOf(
     },
     "before-the-call-also-without-hooks": async () => {
       await rejects((await managerOf({})).beforeTool(toolCall(), { signal: AbortSignal.abort() }), "ERR_ABORTED");
+    },
+    "it-counts-also-where-the-options-are-an-object-of-a-class": async () => {
+      const controller = new AbortController();
+      const options = new (class {
+        get signal(): AbortSignal {
+          return controller.signal;
+        }
+      })();
+      const manager = await managerOf({ hanging }, { timeouts: { interceptorMs: DAY_MS, approvalMs: DAY_MS } });
+      const host = createCompositeHost({ hooks: manager, lifecycle: new LifecycleManager() });
+      const calls = [manager, host].flatMap((one) => [
+        one.beforeTool(toolCall(), options),
+        one.approveTool(toolCall(), options),
+        one.checkTool(toolCall(), options),
+      ]);
+      controller.abort();
+      for (const call of calls) await rejects(call, "ERR_ABORTED");
     },
     "during-a-call-it-ends-at-once-and-no-later-hook-is-asked": async () => {
       const later = remoteHook(["before_tool", "approve_tool"], () => null);
