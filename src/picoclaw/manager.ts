@@ -277,7 +277,7 @@ export class HookManager implements HookHost {
   }
 
   async #approve(request: HostPayload<ToolApproval>, options: ManagerCallOptions | undefined): Promise<ApprovalEnd> {
-    const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, ...toCallOptions(options) };
+    const call = { rules: this.#approvalRules, budgetMs: this.#limits.approvalBudgetMs, options };
     const outcome = await this.#run(this.#chain("approve_tool"), new Current(toToolApproval(request)), call);
     return { approval: toApprovalDecision(outcome), abortsTurn: outcome.failure?.effect === "abort_turn" };
   }
@@ -290,16 +290,16 @@ export class HookManager implements HookHost {
     return this.#run<P, InterceptorHalt>(this.#chain(point), input, {
       rules: this.#rules[point],
       budgetMs: this.#limits.interceptorBudgetMs,
-      ...toCallOptions(options),
+      options,
     });
   }
 
   async #run<P extends Origin, V extends ObservedHalt>(
     chain: PointChain<MountedChainHook>,
     input: Current<P>,
-    options: RunContext<P, V>,
+    { rules, budgetMs, options = {} }: RunContext<P, V>,
   ): Promise<ChainOutcome<P, V>> {
-    const { rules, signal, timeoutMs, budgetMs, caller, onDecision } = options;
+    const { signal, timeoutMs, caller, onDecision } = options;
     if (this.#closed) throw new HookgateError("ERR_CLOSED", "the hook manager is closed");
     const given = checkTraceparent(options.traceparent);
     const call = { payload: input.value, caller, traceparent: given, onDecision };
@@ -337,11 +337,10 @@ export class HookManager implements HookHost {
   }
 }
 
-interface RunContext<P extends Origin, V> extends ManagerCallOptions {
+interface RunContext<P extends Origin, V> {
   readonly rules: ChainRules<P, V, TrustedHook<P>>;
   readonly budgetMs: number;
+  readonly options: ManagerCallOptions | undefined;
 }
 
-function count(record: HookRecord, { mounted }: MountedChainHook): void {
-  mounted.count(record);
-}
+const count = (record: HookRecord, { mounted }: MountedChainHook): void => mounted.count(record);
