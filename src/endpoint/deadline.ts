@@ -88,7 +88,7 @@ class Ending implements CallCut {
     const { timeoutMs, signal } = this.#limits;
     if (signal?.aborted) return this.#onCallerGone();
     signal?.addEventListener("abort", this.#onCallerGone);
-    this.#timer = setTimeout(this.#onLate, timeoutMs - (performance.now() - this.#startedAtMs));
+    this.#timer = setTimeout(this.#onLate, Math.max(0, timeoutMs - (performance.now() - this.#startedAtMs)));
   }
 
   /** Leaves no timer and no listener behind. */

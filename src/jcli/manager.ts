@@ -186,8 +186,8 @@ export class LifecycleManager implements LifecycleHost {
     if (chain instanceof Promise && (!spec.isNotification || spec.event === "session_end")) {
       const startedAtMs = this.#now();
       chain = await chain;
-      const { timeoutMs } = options;
-      if (timeoutMs !== undefined) left = { ...options, timeoutMs: timeoutMs - (this.#now() - startedAtMs) };
+      const { signal, timeoutMs, onResult } = options;
+      if (timeoutMs !== undefined) left = { signal, onResult, timeoutMs: timeoutMs - (this.#now() - startedAtMs) };
     }
     if (spec.event === "session_end" && given.session_id !== undefined) {
       if (this.storedSessions === undefined) this.#sessions.end(given.session_id);

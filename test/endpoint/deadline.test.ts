@@ -44,15 +44,25 @@ test("a caller that is gone before is not worked for", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-function busy(): Promise<never> {
-  vi.advanceTimersByTime(400);
-  void vi.advanceTimersByTimeAsync(600);
-  return new Promise<never>(() => {});
+function busyFor(ms: number): () => Promise<never> {
+  return () => {
+    vi.advanceTimersByTime(ms);
+    void vi.advanceTimersByTimeAsync(600);
+    return new Promise<never>(() => {});
+  };
 }
 
 test("a call that waits for nothing arms no timer; one that waits has what is left of its time", async () => {
   const armed = vi.spyOn(globalThis, "setTimeout");
   expect(await runWithin(async () => "at once", { timeoutMs: 1000 })).toBe("at once");
   expect(armed).not.toHaveBeenCalled();
-  await expect(runWithin(busy, { timeoutMs: 1000 })).rejects.toMatchObject({ kind: "timeout" });
+  await expect(runWithin(busyFor(400), { timeoutMs: 1000 })).rejects.toMatchObject({ kind: "timeout" });
+  expect(armed).toHaveBeenLastCalledWith(expect.any(Function), 600);
+});
+
+test("a call that keeps the thread past its deadline and then waits is late at once", async () => {
+  const armed = vi.spyOn(globalThis, "setTimeout");
+  await expect(runWithin(busyFor(1500), { timeoutMs: 1000 })).rejects.toMatchObject({ kind: "timeout" });
+  // Node warns of a time that is negative.
+  expect(armed).toHaveBeenLastCalledWith(expect.any(Function), 0);
 });
