@@ -29,3 +29,11 @@ test("takes a rejection as the end", async () => {
   expect(await settlesWithin(Promise.reject(new Error("gone")), 1000)).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test("a time that is used up is none: no timer is given a negative one, of which Node warns", async () => {
+  const armed = vi.spyOn(globalThis, "setTimeout");
+  const settled = settlesWithin(new Promise(() => {}), -5);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await settled).toBe(false);
+  expect(armed).toHaveBeenCalledWith(expect.any(Function), 0);
+});
