@@ -6,6 +6,7 @@ import {
   SESSION_TOUCH_MS,
   type SessionChange,
   type SessionHookStore,
+  SessionListeners,
   type SessionReplacement,
   sessionsUnavailable,
   toRowChange,
@@ -38,7 +39,7 @@ export class RedisSessionStore implements SessionHookStore {
   readonly #keys: readonly string[];
   readonly #channel: string;
   readonly #now: () => number;
-  readonly #listeners = new Set<OnSessionNews>();
+  readonly #listeners = new SessionListeners();
   #isListening = false;
 
   constructor({ connection, prefix, channel, now }: RedisSessionStoreOptions) {
@@ -68,26 +69,20 @@ export class RedisSessionStore implements SessionHookStore {
   }
 
   subscribe(listener: OnSessionNews): () => void {
-    // One function may listen twice.
-    const own: OnSessionNews = (news) => listener(news);
-    this.#listeners.add(own);
+    const letGo = this.#listeners.add(listener);
     if (!this.#isListening) {
       this.#isListening = true;
       this.#connection.listen({
         channel: this.#channel,
         onMessage: (message) => this.#hear(message),
-        onReady: () => this.#tell(undefined),
+        onReady: () => this.#listeners.tell(undefined),
       });
     }
-    return () => void this.#listeners.delete(own);
+    return letGo;
   }
 
   #hear(message: string): void {
     const [, version, session] = /^(\d+) (.+)$/s.exec(message) ?? [];
-    this.#tell(session === undefined ? undefined : { session, version: Number(version) });
-  }
-
-  #tell(news: Parameters<OnSessionNews>[0]): void {
-    for (const listener of this.#listeners) listener(news);
+    this.#listeners.tell(session === undefined ? undefined : { session, version: Number(version) });
   }
 }

@@ -6,6 +6,7 @@ import {
   readSession,
   type SessionChange,
   type SessionHookStore,
+  SessionListeners,
   type SessionReplacement,
   type SessionStorage,
   SessionTable,
@@ -33,7 +34,7 @@ export class SqliteSessionStore implements SessionHookStore {
   readonly name = "sqlite";
   readonly maxAgeMs: number = MAX_AGE_MS;
   readonly #options: SqliteSessionStoreOptions;
-  readonly #listeners = new Set<OnSessionNews>();
+  readonly #listeners = new SessionListeners();
   #database: DatabaseSync | undefined;
   #table: SessionTable | undefined;
   #isClosed = false;
@@ -51,17 +52,13 @@ export class SqliteSessionStore implements SessionHookStore {
     const row = toRowChange(change);
     const result = this.#use((table) => table.replace(row));
     if (result.outcome === "replaced") {
-      const news = { session: change.session, version: result.version };
-      for (const listener of this.#listeners) listener(news);
+      this.#listeners.tell({ session: change.session, version: result.version });
     }
     return result;
   }
 
   subscribe(listener: OnSessionNews): () => void {
-    // One function may listen twice.
-    const own: OnSessionNews = (news) => listener(news);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    return this.#listeners.add(listener);
   }
 
   /** Lets go of the file. */

@@ -75,6 +75,7 @@ export {
   sessionsUnavailable,
   toRowChange,
 } from "./session-store.ts";
+export { SessionListeners } from "./session-listeners.ts";
 export { type SessionStorage, SessionTable, type SessionTableOptions } from "./session-table.ts";
 export type { StoredSessionHooks } from "./stored-sessions.ts";
 export {

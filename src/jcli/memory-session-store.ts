@@ -1,3 +1,4 @@
+import { SessionListeners } from "./session-listeners.ts";
 import {
   type KeptSession,
   type OnSessionNews,
@@ -31,7 +32,7 @@ class MemorySessionStore implements SessionHookStore {
   readonly maxAgeMs: number = Infinity;
   readonly #now: () => number;
   readonly #rows = new Map<string, Row>();
-  readonly #listeners = new Set<OnSessionNews>();
+  readonly #listeners = new SessionListeners();
   #version = 0;
 
   constructor(now: () => number) {
@@ -53,16 +54,12 @@ class MemorySessionStore implements SessionHookStore {
     this.#version += 1;
     if (text === "") this.#rows.delete(session);
     else this.#rows.set(session, { version: this.#version, text, usedAtMs: this.#now() });
-    const news = { session, version: this.#version };
-    for (const listener of this.#listeners) listener(news);
+    this.#listeners.tell({ session, version: this.#version });
     return { outcome: "replaced", version: this.#version };
   }
 
   subscribe(listener: OnSessionNews): () => void {
-    // One function may listen twice.
-    const own: OnSessionNews = (news) => listener(news);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    return this.#listeners.add(listener);
   }
 
   #find(session: string): Row | undefined {
