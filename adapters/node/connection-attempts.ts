@@ -5,6 +5,9 @@ interface Origin {
   readonly sockets: Set<Socket>;
 }
 
+/** So many origins are kept though nothing waits: hooks have few, and taking one out and in for every call costs more. */
+const MAX_IDLE = 64;
+
 /** The connections that are being made, by origin, and how many requests wait for one. */
 export class ConnectionAttempts {
   readonly #origins = new Map<string, Origin>();
@@ -18,7 +21,7 @@ export class ConnectionAttempts {
   end(origin: string, socket: Socket): void {
     const entry = this.#of(origin);
     entry.sockets.delete(socket);
-    if (entry.waitingCount === 0 && entry.sockets.size === 0) this.#origins.delete(origin);
+    if (entry.waitingCount === 0) this.#forget(origin, entry);
   }
 
   /** A request waits for a connection. */
@@ -34,8 +37,12 @@ export class ConnectionAttempts {
     const entry = this.#of(origin);
     entry.waitingCount -= 1;
     if (entry.waitingCount > 0) return;
-    if (entry.sockets.size === 0) this.#origins.delete(origin);
-    else if (wasGivenUp) for (const socket of entry.sockets) socket.destroy(new Error("no request waits for it"));
+    if (wasGivenUp) for (const socket of entry.sockets) socket.destroy(new Error("no request waits for it"));
+    this.#forget(origin, entry);
+  }
+
+  #forget(origin: string, { sockets }: Origin): void {
+    if (sockets.size === 0 && this.#origins.size > MAX_IDLE) this.#origins.delete(origin);
   }
 
   #of(origin: string): Origin {

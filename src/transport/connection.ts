@@ -5,6 +5,7 @@ import type { Pipe } from "../lines/pipe.ts";
 import { LineReader, type LineSink } from "../lines/reader.ts";
 import { LineWriter } from "../lines/writer.ts";
 import { LogLimit } from "../log-limit.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import { type DropReason, parseReply, toCallError } from "./reply.ts";
 
 /** Options of {@link Connection}. */
@@ -36,7 +37,7 @@ export class Connection {
   /** Resolves when the peer's stream has been read to its end. Never rejects. */
   readonly readToEnd: Promise<void>;
   readonly #options: ConnectionOptions;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new PendingCalls<Pending>();
   readonly #writer: LineWriter;
   readonly #limit: LogLimit;
   #nextId = 1;
@@ -77,10 +78,8 @@ export class Connection {
     this.#nextId = id + 1;
     const pending = this.#pending;
     return new Promise((resolve, reject) => {
-      pending.set(id, { resolve, reject });
-      scope.onAbort(() => {
-        pending.delete(id);
-      });
+      pending.add(id, { resolve, reject });
+      scope.onAbort(() => void pending.take(id));
     });
   }
 
@@ -104,9 +103,7 @@ export class Connection {
   /** Ends every call in flight without a verdict. */
   fail(error: HookCallError): void {
     this.#break("is not running");
-    const calls = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const { reject } of calls) reject(error);
+    for (const { reject } of this.#pending.takeAll()) reject(error);
   }
 
   /** Writes what the log still owes. */
@@ -145,9 +142,7 @@ export class Connection {
     tooLong: () => {
       this.#drop("too_long", this.#options.maxMessageBytes);
       const limit = this.#options.maxMessageBytes;
-      const calls = [...this.#pending.values()];
-      this.#pending.clear();
-      for (const { reject } of calls) {
+      for (const { reject } of this.#pending.takeAll()) {
         reject(new HookCallError("too_large", `the hook wrote a line longer than ${limit} bytes`));
       }
     },
@@ -161,12 +156,11 @@ export class Connection {
       this.#drop(reply, text.length);
       return;
     }
-    const call = this.#pending.get(reply.id);
+    const call = this.#pending.take(reply.id);
     if (call === undefined) {
       this.#drop(reply.id < this.#nextId ? "late_or_duplicate" : "unknown_id", text.length);
       return;
     }
-    this.#pending.delete(reply.id);
     if (reply.error === undefined || reply.error === null) call.resolve(reply.result);
     else call.reject(toCallError(reply.error));
   }

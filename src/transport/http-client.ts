@@ -3,7 +3,7 @@ import { createUuidV7 } from "../signing/uuid.ts";
 import { isVerificationError, toNoVerdictKind } from "../signing/verification-error.ts";
 import type { OutgoingMessage } from "./contract.ts";
 import { encodeBatch, encodeRequest, type OutgoingBody } from "./http-body.ts";
-import type { HttpHead, HttpReply } from "./http-exchange.ts";
+import type { HttpHead, HttpReply, HttpRequest } from "./http-exchange.ts";
 import { createRequestHeaders } from "./http-headers.ts";
 import type { HttpSettings } from "./http-options.ts";
 import { checkHead, HttpStatusError, parseHttpReply } from "./http-reply.ts";
@@ -27,6 +27,40 @@ interface Attempt {
   readonly watch: Watch;
   /** Why a reply with this head is none. */
   readonly refuse: (head: HttpHead) => HookCallError | undefined;
+}
+
+/**
+ * One POST of a call. A class, since an object with an accessor of its own has a hidden class of its own as well, which
+ * lives in the old generation and keeps the whole call until the next full collection.
+ */
+class WatchedRequest implements HttpRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly maxBodyBytes: number;
+  readonly watch: Watch;
+  readonly #refuse: Attempt["refuse"];
+
+  constructor(
+    parts: Pick<HttpRequest, "url" | "headers" | "body" | "maxBodyBytes">,
+    watch: Watch,
+    refuse: Attempt["refuse"],
+  ) {
+    this.url = parts.url;
+    this.headers = parts.headers;
+    this.body = parts.body;
+    this.maxBodyBytes = parts.maxBodyBytes;
+    this.watch = watch;
+    this.#refuse = refuse;
+  }
+
+  get signal(): AbortSignal {
+    return this.watch.scope.signal;
+  }
+
+  wantsBody(head: HttpHead): boolean {
+    return this.#refuse(head) === undefined;
+  }
 }
 
 /** Speaks JSON-RPC 2.0 over single POSTs to one endpoint. */
@@ -83,17 +117,8 @@ export class HttpClient {
     const { remainingMs, traceparent } = watch.scope;
     const sent = createRequestHeaders({ fixed: headers, id, remainingMs, traceparent });
     if (signed !== undefined) Object.assign(sent, signed.headers);
-    const reply = await exchange.send({
-      url,
-      headers: sent,
-      body: body.bytes,
-      watch,
-      get signal() {
-        return watch.scope.signal;
-      },
-      maxBodyBytes: maxMessageBytes,
-      wantsBody: (head) => refuse(head) === undefined,
-    });
+    const parts = { url, headers: sent, body: body.bytes, maxBodyBytes: maxMessageBytes };
+    const reply = await exchange.send(new WatchedRequest(parts, watch, refuse));
     const refusal = refuse(reply.head);
     if (refusal !== undefined) throw refusal;
     return signed === undefined ? { reply } : { reply, signed };

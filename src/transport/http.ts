@@ -118,8 +118,8 @@ class HttpTransport implements Transport {
       if (isHookCallError(reason) && reason.kind === "timeout") passage?.fail();
       else passage?.leave();
     });
-    const waiting = this.#slots.take(watch, message.method === APPROVAL_METHOD);
-    if (waiting !== undefined) await waiting;
+    const taken = this.#slots.take(watch, message.method === APPROVAL_METHOD);
+    const slot = taken instanceof Promise ? await taken : taken;
     try {
       watch.assertGoing();
       passage = this.#circuit.enter(scope.remainingMs);
@@ -132,7 +132,7 @@ class HttpTransport implements Transport {
       if (isHookCallError(error)) this.#lastError = error.message.slice(0, MAX_ERROR_CHARS);
       throw error;
     } finally {
-      this.#slots.release(watch);
+      this.#slots.release(slot);
     }
   }
 

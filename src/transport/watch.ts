@@ -40,9 +40,10 @@ export class Watch {
   /**
    * Waits for what `start` begins, or until the call is cut. A call waits for one thing at a time.
    * @param start - begins it, and gives back what lets go of it when the call is cut
+   * @returns what `done` is given
    * @throws what the call was cut with
    */
-  wait(start: (done: () => void) => () => void): Promise<void> {
+  wait<T = void>(start: (done: (value: T) => void) => () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const fail = (reason: unknown): void => {
         // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the reason is what the engine cut the call with
@@ -52,9 +53,9 @@ export class Watch {
         fail(this.#reason);
         return;
       }
-      const release = start(() => {
+      const release = start((value) => {
         this.#onCut = undefined;
-        resolve();
+        resolve(value);
       });
       this.#onCut = (reason) => {
         release();
