@@ -1,5 +1,9 @@
 import * as z from "zod";
+import { formatPath, type JsonPath } from "../config/index.ts";
 import type { Refusal } from "./answer.ts";
+
+/** How much of a name that is said twice is repeated, in characters. */
+const MAX_NAME_CHARS = 80;
 
 /** The schema of how many are on a page. */
 export function limitSchema(max: number, fallback: number): z.ZodType<number> {
@@ -12,9 +16,21 @@ export function limitSchema(max: number, fallback: number): z.ZodType<number> {
     .default(fallback);
 }
 
-/** The query of a request, or what is wrong with it. */
+/** Refuses what says one thing twice: two readers could take two values, so neither counts. */
+export function refuseTwice(path: JsonPath): Refusal {
+  const name = formatPath(path).slice(0, MAX_NAME_CHARS);
+  return { code: "ERR_INVALID_PARAMS", message: `${name}: expected once, got twice or more` };
+}
+
+/** The query of a request, in which no key is twice, or what is wrong with it. */
 export function parseQuery<T extends object>(request: Request, schema: z.ZodType<T>): T | Refusal {
-  return parseFields(Object.fromEntries(new URL(request.url).searchParams), schema);
+  const { searchParams } = new URL(request.url);
+  const seen = new Set<string>();
+  for (const key of searchParams.keys()) {
+    if (seen.has(key)) return refuseTwice([key]);
+    seen.add(key);
+  }
+  return parseFields(Object.fromEntries(searchParams), schema);
 }
 
 /** What a request says by name, or what is wrong with it. */

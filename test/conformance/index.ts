@@ -44,6 +44,7 @@ import { httpUrlCases } from "./http-url.cases.ts";
 import { httpCases } from "./http.cases.ts";
 import { approvalStreamCases, approvalWaitCases } from "./gateway-approval-wait.cases.ts";
 import { approvalRouteCases } from "./gateway-approvals.cases.ts";
+import { queryCases } from "./gateway-query.cases.ts";
 import { humanApprovalCases } from "./human-approval.cases.ts";
 import { isolationCases } from "./isolation.cases.ts";
 import { jcliBackgroundCases } from "./jcli-background.cases.ts";
@@ -113,6 +114,7 @@ export const cases: readonly Case[] = [
   ...approvalEventCases,
   ...approvalHoldCases,
   ...approvalRouteCases,
+  ...queryCases,
   ...approvalWaitCases,
   ...approvalStreamCases,
   ...approvalTokenCases,
