@@ -1,8 +1,10 @@
-import { assertBindable, hasAuth } from "../gateway/index.ts";
+import { createGatewayKeys, type GatewayConfig } from "../config/index.ts";
+import { assertBindable, createStartingGateway, hasAuth, type StartingGateway } from "../gateway/index.ts";
+import { toJwks } from "../signing/keys.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, CONFIG_OPTION, EXIT, logLevelOption, readLogLevel } from "./command.ts";
 import { formatFiles, formatHooks } from "./hook-table.ts";
-import type { CliHost, StopSignal } from "./host.ts";
+import type { CliHost, ServeOptions, StopSignal } from "./host.ts";
 import { disabledHooks, loadConfig, type LoadedConfig } from "./load.ts";
 import { createTextLog } from "./log.ts";
 import { openServing } from "./serving.ts";
@@ -19,7 +21,7 @@ export const serve: Command = {
   summary: "Starts the hooks of a config and answers agents over HTTP.",
   usage: "serve [--config FILE] [--host ADDRESS] [--port PORT]",
   details: [
-    'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead.',
+    'Starts every enabled hook, waits until each is up or has failed once, then listens. A hook that does not come up is tried again while the gateway runs; one with "required": true ends the program instead. A gateway that has a key listens at once, for endpoints that fetch it before they can answer; calls are told to come again.',
     "Without gateway.auth in the config only a loopback address can be listened on.",
     "Reads the config and the `hooks.yaml` files again when one of them changes, on SIGHUP and by `hookgate reload`: hooks that are still the same go on running, calls under way are answered by the hooks they began with, and where anything is wrong the old configuration stays. Another address needs a restart.",
     "SIGTERM or Ctrl-C stops taking calls, lets those under way finish, delivers events and ends the hooks. A second one ends at once.",
@@ -55,15 +57,19 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
   const address = { hostname: args.get("host"), port: readPort(args.get("port")) };
   const loaded = await loadConfig(args.get("config"), host);
   const { gateway: gatewayConfig } = loaded.config;
+  const { hostname = gatewayConfig.host, port = gatewayConfig.port } = address;
   // Before any hook is started: what is refused anyway should not have run a program.
-  assertBindable(address.hostname ?? gatewayConfig.host, { hasAuth: hasAuth(gatewayConfig) });
+  assertBindable(hostname, { hasAuth: hasAuth(gatewayConfig) });
   const stop = listenForStop(host);
+  let early: EarlyListener | undefined;
   try {
+    early = await listenEarly(gatewayConfig, { host, options: { hostname, port, log } });
     const serving = await openServing(loaded, { host, log, address });
     try {
-      const { gateway, hooks, made, hostname, port } = serving;
+      const { gateway, hooks, made } = serving;
       if (stop.isRequested()) return EXIT.ok;
-      const listener = await host.serve(gateway, { hostname, port, log });
+      early?.gateway.start(gateway);
+      const listener = early ?? (await host.serve(gateway, { hostname, port, log }));
       const ignoreChanges = serving.reloadOnChange();
       host.stdout.write(greet(listener.url, { loaded, made, host }));
       log.info("stopping", { signal: await stop.requested });
@@ -74,9 +80,27 @@ async function runServe(args: Args, host: CliHost): Promise<number> {
       await serving.close();
     }
   } finally {
+    await early?.close();
     stop.dispose();
   }
   return EXIT.ok;
+}
+
+interface EarlyListener {
+  readonly gateway: StartingGateway;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Listens before the hooks are greeted, where there are keys that they may have to fetch. */
+async function listenEarly(
+  config: GatewayConfig,
+  { host, options }: { readonly host: CliHost; readonly options: ServeOptions },
+): Promise<EarlyListener | undefined> {
+  const keys = await createGatewayKeys(config, host.ports.crypto);
+  if (keys.length === 0) return undefined;
+  const gateway = createStartingGateway({ jwks: toJwks(keys), hasAuth: hasAuth(config) });
+  return { gateway, ...(await host.serve(gateway, options)) };
 }
 
 function readPort(text: string | undefined): number | undefined {

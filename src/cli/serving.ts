@@ -56,8 +56,6 @@ export interface Serving extends ReloadPort {
   readonly hooks: ReloadableHost<RetirableHost>;
   /** The hooks as they came up at first. */
   readonly made: StartedHooks;
-  readonly hostname: string;
-  readonly port: number;
   /** Reads the config again when one of its files has changed, and on SIGHUP; the result lets go of that. */
   reloadOnChange(): () => void;
   /** Closes the hooks, and then what their decisions are recorded with. */
@@ -109,8 +107,6 @@ export async function openServing(loaded: LoadedConfig, options: OpenServingOpti
       gateway,
       hooks,
       made: first,
-      hostname,
-      port: address.port ?? config.gateway.port,
       reloadOnChange: () => all.reloadOnChange(),
       close,
     };

@@ -1,4 +1,5 @@
 import { type HookgateErrorCode, toHttpStatus, toRpcCode } from "../errors.ts";
+import type { Jwks } from "../signing/jwk.ts";
 
 /** The id of a JSON-RPC request. */
 export type RpcId = string | number | null;
@@ -42,6 +43,14 @@ export interface AnswerOptions {
 /** Answers with a JSON value. */
 export function answerJson(value: unknown, { status, headers }: AnswerOptions): Response {
   return new Response(JSON.stringify(value), { status, headers: { ...JSON_HEADERS, ...headers } });
+}
+
+/** Peers keep keys for a while, and must see a new one before it signs. */
+const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
+
+/** Answers with the gateway's public keys. */
+export function answerJwks(jwks: Jwks): Response {
+  return answerJson(jwks, { status: 200, headers: JWKS_HEADERS });
 }
 
 /** Answers with no body. */

@@ -4,7 +4,7 @@ import { type Log, silentLog } from "../log.ts";
 import type { HookHost } from "../picoclaw/index.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
 import { addApprovalRoutes, addNoApprovals } from "./approvals.ts";
-import { answerEmpty, answerJson, answerRefusal, type Refusal } from "./answer.ts";
+import { answerEmpty, answerJson, answerJwks, answerRefusal, type Refusal } from "./answer.ts";
 import { createTokenAuthenticator, isRefusal, mayAny, type Scope } from "./auth.ts";
 import { decodeUtf8, refuseMediaType, RequestBody } from "./body.ts";
 import { Callers } from "./callers.ts";
@@ -49,9 +49,6 @@ export interface RetirableGateway extends Gateway {
   idle(timeoutMs: number): Promise<boolean>;
 }
 
-/** Peers keep keys for a while, and must see a new one before it signs. */
-const JWKS_HEADERS = { "cache-control": "public, max-age=300" };
-
 const RELOAD_SCOPES: readonly Scope[] = ["admin"];
 
 /**
@@ -72,7 +69,7 @@ export function createGateway(options: GatewayOptions): RetirableGateway {
     addSessionHookRoutes(app, lifecycle, (request, info, answer) => server.registering(request, info, answer));
   }
   if (reload !== undefined) app.post(RELOAD_PATH, ({ req, env }) => server.reload(req.raw, env, reload));
-  if (jwks !== undefined) app.get(JWKS_PATH, () => answerJson(jwks, { status: 200, headers: JWKS_HEADERS }));
+  if (jwks !== undefined) app.get(JWKS_PATH, () => answerJwks(jwks));
   addRecordRoutes(app, options, (request, info) => server.refuseReader(request, info));
   server.addApprovals(app, options);
   server.addPages(app, options);

@@ -33,4 +33,5 @@ export {
   type JwtIssuer,
   type SigningHost,
 } from "./host-auth.ts";
+export { createStartingGateway, type StartingGateway, type StartingGatewayOptions } from "./starting.ts";
 export { withMargin } from "./timeout.ts";

@@ -3,6 +3,7 @@ import { createNodeGatewayClient, serveGateway } from "../../adapters/node/index
 import type { GatewayClientSigning } from "../../src/client/index.ts";
 import { parseConfig } from "../../src/config/index.ts";
 import { createGatewayFromConfig, type Gateway } from "../../src/gateway/index.ts";
+import { createRemoteKeySet } from "../../src/endpoint/index.ts";
 import { createBuiltinRegistry, HookManager } from "../../src/picoclaw/index.ts";
 import { createPrivateJwk, toPublicJwk } from "../../src/signing/jwk.ts";
 import { issuerKey } from "../conformance/host-auth-setting.ts";
@@ -84,6 +85,39 @@ describe("hookgate serve", () => {
       code: "ERR_UNAUTHORIZED",
     });
     await expect(approve(url, {})).rejects.toMatchObject({ code: "ERR_UNAUTHORIZED" });
+  });
+
+  test("publishes its keys before it greets hooks, for an endpoint may have to fetch them first", async () => {
+    const [gateway, own] = [await createPrivateJwk(), await createPrivateJwk()];
+    const origin = async (): Promise<string> => {
+      const [started] = running;
+      return /listening url=(\S+)/.exec((await started?.seenError("listening url=")) ?? "")?.[1] ?? "";
+    };
+    const seen: string[] = [];
+    const keys = createRemoteKeySet({
+      url: "https://gateway.test/.well-known/jwks.json",
+      // Its port is known only when it listens.
+      async fetch(_url, init) {
+        const url = await origin();
+        const call = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+        const asked = [await fetch(`${url}/healthz`), await fetch(`${url}/readyz`), await fetch(`${url}/rpc`, call)];
+        seen.push(asked.map(({ status }) => status).join(" "));
+        return fetch(`${url}/.well-known/jwks.json`, init);
+      },
+    });
+    await desk.close();
+    desk = await openDesk({ keys: { gateway: keys, own } });
+    const remote = { enabled: true, required: true, transport: "http", url: desk.hook, reply_key: toPublicJwk(own) };
+    const processes = { desk: { ...remote, intercept: ["approve_tool"] } };
+    dir = await makeDir({ "hooks.json": { hooks: { processes }, gateway: { port: 0 } } });
+    const started = start(["serve"], { cwd: dir, env: { HOOKGATE_SIGNING_KEY: JSON.stringify(gateway) } });
+    running.push(started);
+    const greeting = await started.seen("try it:");
+    expect(greeting).toMatch(/^desk +http +approve_tool +ready /m);
+    expect(seen).toEqual(["200 503 503"]);
+    const url = /http:\S+/.exec(greeting)?.[0] ?? "";
+    expect([await approve(url, {}), await approve(url, {}, "bash")]).toEqual([true, false]);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
   test("lets hosts in by JWT", async () => {
