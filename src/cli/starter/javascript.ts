@@ -186,7 +186,8 @@ ${TEST_BODY}`,
 export function createDenoStarter({ name, version }: StarterOptions): Starter {
   return {
     files: {
-      "package.json": toManifest({ name, version, scripts: {} }),
+      // Deno has no types of its own for node: modules, and takes none that the manifest does not name.
+      "package.json": toManifest({ name, version, scripts: {}, devDependencies: { "@types/node": "^24.0.0" } }),
       "deno.json": toJsonFile({
         nodeModulesDir: "manual",
         tasks: {
