@@ -1,12 +1,14 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
-  type Approval,
   APPROVAL_STATUSES,
   type ApprovalChange,
   type ApprovalIndex,
   type ApprovalListOptions,
   type ApprovalPage,
-  readApproval,
+  type ApprovalRow,
+  type KeptApprovals,
+  readApprovals,
+  toApprovalPage,
 } from "../../src/approvals/index.ts";
 import { openPrivately, transact } from "./private-database.ts";
 
@@ -107,14 +109,18 @@ export class ApprovalDatabase {
     const where = wanted.length === 0 ? "" : `WHERE ${wanted.map(({ condition }) => condition).join(" AND ")}`;
     const sql = `SELECT id, body FROM approvals ${where} ORDER BY id DESC LIMIT ?`;
     const rows = this.#prepare(sql).all(...wanted.map(({ value }) => value), maxApprovals + 1);
-    const page = rows.slice(0, maxApprovals);
-    const approvals = page.map(toRead);
-    return rows.length > maxApprovals ? { approvals, next: String(page.at(-1)?.["id"]) } : { approvals };
+    return toApprovalPage(rows.map(toRow), maxApprovals);
   }
 
-  due(nowMs: number, maxApprovals: number): readonly Approval[] {
-    const sql = "SELECT body FROM approvals WHERE is_open = 1 AND expires_ms <= ? ORDER BY expires_ms LIMIT ?";
-    return this.#prepare(sql).all(nowMs, maxApprovals).map(toRead);
+  due(nowMs: number, maxApprovals: number): KeptApprovals {
+    const sql = "SELECT id, body FROM approvals WHERE is_open = 1 AND expires_ms <= ? ORDER BY expires_ms LIMIT ?";
+    const kept = readApprovals(this.#prepare(sql).all(nowMs, maxApprovals).map(toRow));
+    for (const id of kept.unreadable ?? []) {
+      // Another process may read it, and have settled it meanwhile.
+      const end = "UPDATE approvals SET is_open = 0, changed_ms = ? WHERE id = ? AND is_open = 1 AND expires_ms <= ?";
+      this.#prepare(end).run(nowMs, id, nowMs);
+    }
+    return kept;
   }
 
   prune(beforeMs: number): number {
@@ -165,8 +171,8 @@ export class ApprovalDatabase {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function toRead(row: Row): Approval {
-  return readApproval(String(row["body"]));
+function toRow(row: Row): ApprovalRow {
+  return { id: String(row["id"]), body: String(row["body"]) };
 }
 
 function bodyOf(row: Row | undefined): string | undefined {

@@ -1,12 +1,15 @@
 import {
   type Approval,
   APPROVAL_STATUSES,
+  type ApprovalRow,
   type ApprovalStore,
   assertListOptions,
   ChangeHub,
   readApproval,
+  readApprovals,
   storeUnavailable,
   toApprovalIndex,
+  toApprovalPage,
 } from "../../src/approvals/index.ts";
 import { type GatewayStore, parseRedisAddress } from "../../src/config/index.ts";
 import { HookgateError } from "../../src/errors.ts";
@@ -16,6 +19,7 @@ import { RedisConnection } from "./redis-connection.ts";
 import {
   APPROVAL_KEYS,
   CREATE,
+  END_UNREADABLE,
   FIND_LAST,
   FIND_OPEN,
   INSERT,
@@ -117,14 +121,14 @@ class RedisApprovalStore implements GatewayStore {
 
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
     const [result, open] = toList(await this.#run(CREATE, this.#toArgs(approval)));
-    if (result === "open") return { isNew: false, open: readApproval(toText(open)) };
+    if (result === "open") return { isNew: false, open: readApproval(toText(open), { call: approval.call }) };
     if (result === "taken") throw new HookgateError("ERR_CONFLICT", `approval ${approval.id} is there already`);
     if (result !== "created") throw unexpected();
     return { isNew: true };
   }
 
   async get(id: string): Promise<Approval | undefined> {
-    return read(await this.#send(["HGET", this.#key("body"), id]));
+    return read(await this.#send(["HGET", this.#key("body"), id]), { id });
   }
 
   async replace(next: Approval): Promise<boolean> {
@@ -132,27 +136,24 @@ class RedisApprovalStore implements GatewayStore {
   }
 
   async findOpen(call: string): Promise<Approval | undefined> {
-    return read(await this.#run(FIND_OPEN, [call]));
+    return read(await this.#run(FIND_OPEN, [call]), { call });
   }
 
   async findLast(call: string): Promise<Approval | undefined> {
-    return read(await this.#run(FIND_LAST, [call]));
+    return read(await this.#run(FIND_LAST, [call]), { call });
   }
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     const { status = "", maxApprovals, cursor } = options;
     assertListOptions({ maxApprovals, cursor });
     const from = cursor === undefined ? "+" : `(${cursor}`;
-    const { ids, approvals } = toPage(await this.#run(LIST, [status, from, String(maxApprovals + 1)]));
-    const page = approvals.slice(0, maxApprovals);
-    const last = ids[maxApprovals - 1];
-    return approvals.length > maxApprovals && last !== undefined
-      ? { approvals: page, next: last }
-      : { approvals: page };
+    return toApprovalPage(toRows(await this.#run(LIST, [status, from, String(maxApprovals + 1)])), maxApprovals);
   }
 
-  async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
-    return toPage(await this.#run(LIST_DUE, [String(nowMs), String(maxApprovals)])).approvals;
+  async due(nowMs: number, maxApprovals: number): ReturnType<ApprovalStore["due"]> {
+    const kept = readApprovals(toRows(await this.#run(LIST_DUE, [String(nowMs), String(maxApprovals)])));
+    if (kept.unreadable !== undefined) await this.#run(END_UNREADABLE, [String(nowMs), ...kept.unreadable]);
+    return kept;
   }
 
   async prune(beforeMs: number): Promise<number> {
@@ -288,8 +289,8 @@ class RedisApprovalStore implements GatewayStore {
   }
 }
 
-function read(body: unknown): Approval | undefined {
-  return body === null ? undefined : readApproval(toText(body));
+function read(body: unknown, key: Parameters<typeof readApproval>[1]): Approval | undefined {
+  return body === null ? undefined : readApproval(toText(body), key);
 }
 
 function toText(reply: unknown): string {
@@ -312,9 +313,10 @@ function toNumber(reply: unknown): number {
   throw unexpected();
 }
 
-function toPage(reply: unknown): { readonly ids: readonly string[]; readonly approvals: readonly Approval[] } {
-  const [ids, bodies] = toList(reply);
-  return { ids: toList(ids).map(toText), approvals: toList(bodies).map((body) => readApproval(toText(body))) };
+function toRows(reply: unknown): readonly ApprovalRow[] {
+  const [ids, bodies] = toList(reply).map(toList);
+  // An id without a body is one that cannot be read.
+  return (ids ?? []).map((id, index) => ({ id: toText(id), body: toText(bodies?.[index] ?? "") }));
 }
 
 function unexpected(): HookgateError {

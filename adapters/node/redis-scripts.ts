@@ -96,13 +96,27 @@ export const LIST_DUE: RedisScript = toScript(`
 local ids = redis.call('ZRANGEBYSCORE', DUE, '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 ${WITH_BODIES}`);
 
+/** Arguments: the time now, ids of approvals that cannot be read. Those whose time is over are open no more. */
+export const END_UNREADABLE: RedisScript = toScript(`
+for index = 2, #ARGV do
+  local expires = redis.call('ZSCORE', DUE, ARGV[index])
+  if expires and tonumber(expires) <= tonumber(ARGV[1]) then
+    redis.call('ZREM', DUE, ARGV[index])
+    redis.call('ZADD', SETTLED, ARGV[1], ARGV[index])
+  end
+end
+return 0`);
+
 /** Arguments: a time, the most there may be. Answers how many are deleted. */
 export const PRUNE: RedisScript = toScript(`
 local ids = redis.call('ZRANGEBYSCORE', SETTLED, '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
 for _, id in ipairs(ids) do
   local head = redis.call('HGET', HEAD, id)
   local status, call = string.match(head or '', '^%d+ (%a+) (%x+)$')
-  if status then redis.call('ZREM', BY[status], id) end
+  -- Of what cannot be read it is not known in which it is.
+  for word, key in pairs(BY) do
+    if not status or word == status then redis.call('ZREM', key, id) end
+  end
   if call and redis.call('HGET', LAST, call) == id then redis.call('HDEL', LAST, call) end
   redis.call('ZREM', SETTLED, id)
   redis.call('ZREM', ALL, id)

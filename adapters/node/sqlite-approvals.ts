@@ -61,14 +61,14 @@ class SqliteApprovalStore implements GatewayStore {
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
     const result = this.#use((database) => database.create(toApprovalIndex(approval)));
     if (result === "id_taken") throw new HookgateError("ERR_CONFLICT", `approval ${approval.id} is there already`);
-    if (result !== "created") return { isNew: false, open: readApproval(result.open) };
+    if (result !== "created") return { isNew: false, open: readApproval(result.open, { call: approval.call }) };
     this.#tellChanges();
     return { isNew: true };
   }
 
   async get(id: string): Promise<Approval | undefined> {
     const body = this.#use((database) => database.get(id));
-    return body === undefined ? undefined : readApproval(body);
+    return body === undefined ? undefined : readApproval(body, { id });
   }
 
   async replace(next: Approval): Promise<boolean> {
@@ -79,12 +79,12 @@ class SqliteApprovalStore implements GatewayStore {
 
   async findOpen(call: string): Promise<Approval | undefined> {
     const body = this.#use((database) => database.findOpen(call));
-    return body === undefined ? undefined : readApproval(body);
+    return body === undefined ? undefined : readApproval(body, { call });
   }
 
   async findLast(call: string): Promise<Approval | undefined> {
     const body = this.#use((database) => database.findLast(call));
-    return body === undefined ? undefined : readApproval(body);
+    return body === undefined ? undefined : readApproval(body, { call });
   }
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
@@ -92,7 +92,7 @@ class SqliteApprovalStore implements GatewayStore {
     return this.#use((database) => database.list(options));
   }
 
-  async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
+  async due(nowMs: number, maxApprovals: number): ReturnType<ApprovalStore["due"]> {
     return this.#use((database) => database.due(nowMs, maxApprovals));
   }
 

@@ -1,5 +1,5 @@
-import { isHookgateError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { Approval } from "./approval.ts";
 import {
   type DeliveryResult,
   EVERYONE,
@@ -12,13 +12,7 @@ import {
   type SqlValue,
 } from "./outbox.ts";
 import { expireApproval } from "./state.ts";
-import { type ApprovalIndex, readApproval, toApprovalIndex } from "./store.ts";
-
-/** An approval as it leaves the object. */
-export interface ApprovalRow {
-  readonly id: string;
-  readonly body: string;
-}
+import { type ApprovalIndex, type ApprovalRow, readApprovals, toApprovalIndex } from "./store.ts";
 
 /** An approval that has changed, without what it is. */
 export interface ChangedRow {
@@ -175,7 +169,13 @@ export class ApprovalActor implements ApprovalPeer, OutboxPeer {
 
   async due(nowMs: number, maxRows: number): Promise<readonly ApprovalRow[]> {
     const sql = "SELECT id, body FROM approvals WHERE is_open = 1 AND expires_ms <= ? ORDER BY expires_ms LIMIT ?";
-    return this.#rows(sql, nowMs, maxRows);
+    const rows = this.#rows(sql, nowMs, maxRows);
+    for (const id of readApprovals(rows).unreadable ?? []) {
+      // Nobody can approve what cannot be read; were it due for ever, so would be the alarm.
+      this.#options.log.error("an approval cannot be read: its time is over", { approval: id });
+      this.#exec("UPDATE approvals SET is_open = 0, changed_ms = ? WHERE id = ?", nowMs, id);
+    }
+    return rows;
   }
 
   async prune(beforeMs: number): Promise<number> {
@@ -222,7 +222,8 @@ export class ApprovalActor implements ApprovalPeer, OutboxPeer {
    */
   async alarm(): Promise<void> {
     const nowMs = this.#options.now();
-    const settled = (await this.due(nowMs, MAX_EXPIRED)).filter((row) => this.#expire(row, nowMs));
+    const { approvals } = readApprovals(await this.due(nowMs, MAX_EXPIRED));
+    const settled = approvals.filter((approval) => this.#expire(approval, nowMs));
     this.#exec("DELETE FROM used WHERE expires_ms <= ?", nowMs);
     const keepMs = this.#keepMs();
     if (keepMs !== undefined) await this.prune(nowMs - keepMs);
@@ -269,28 +270,17 @@ export class ApprovalActor implements ApprovalPeer, OutboxPeer {
   }
 
   /** Settles one and keeps what is to be told of it in one step: it is told once, however often the alarm comes. */
-  #expire(row: ApprovalRow, nowMs: number): boolean {
-    return this.#transact(() => this.#expireRow(row, nowMs));
-  }
-
-  #expireRow({ id, body }: ApprovalRow, nowMs: number): boolean {
-    try {
-      const approval = readApproval(body);
+  #expire(approval: Approval, nowMs: number): boolean {
+    return this.#transact(() => {
       const entry = toApprovalIndex(expireApproval(approval, nowMs));
       if (!this.#replace(entry)) return false;
       // What was approved and not used was told of when it was approved.
       if (approval.status === "pending") {
-        const notice = { approval: id, news: "decided", body: entry.body, untilMs: Number.MAX_SAFE_INTEGER } as const;
-        this.#outbox.put(notice, EVERYONE);
+        const { id, body } = entry;
+        this.#outbox.put({ approval: id, news: "decided", body, untilMs: Number.MAX_SAFE_INTEGER }, EVERYONE);
       }
       return true;
-    } catch (error) {
-      if (!isHookgateError(error)) throw error;
-      // Nobody can approve what cannot be read; were it due for ever, so would be the alarm.
-      this.#options.log.error("an approval cannot be read", { approval: id });
-      this.#exec("UPDATE approvals SET is_open = 0, changed_ms = ? WHERE id = ?", nowMs, id);
-      return false;
-    }
+    });
   }
 
   #replace({ id, version, status, call, isOpen, expiresAtMs, changedAtMs, body }: ApprovalIndex): boolean {

@@ -14,7 +14,7 @@ import type { Approval } from "./approval.ts";
 import { toArgumentsHash, toCallHash } from "./call-hash.ts";
 import { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
 import type { ApprovalManager } from "./manager.ts";
-import { ApprovalError } from "./refusal.ts";
+import { ApprovalError, UnreadableApprovalError } from "./refusal.ts";
 
 /** The name of the built-in hook. */
 export const HUMAN_APPROVAL = "human_approval";
@@ -99,7 +99,8 @@ async function askPeople(request: ToolApproval, asking: Asking): Promise<Approva
   } catch (error) {
     if (isHookgateError(error) && error.code === "ERR_BODY_TOO_LARGE")
       return { approved: false, reason: error.message };
-    if (isHookgateError(error) && error.code === "ERR_STORE_UNAVAILABLE") {
+    const isUnknown = isHookgateError(error) && error.code === "ERR_STORE_UNAVAILABLE";
+    if (isUnknown || error instanceof UnreadableApprovalError) {
       throw new HookCallError("store_unavailable", error.message, { cause: error });
     }
     throw error;
@@ -130,7 +131,7 @@ async function askUntilUsed(
     if (settled.status !== "approved") {
       return { approved: false, reason: toReason(settled), approval: await toSigned(settled, request, signer) };
     }
-    const used = await approvals.use(settled.call);
+    const used = await approvals.use(approval.call);
     if (used !== undefined) return { approved: true, approval: await toSigned(used, request, signer) };
   }
   throw new HookgateError("ERR_CONFLICT", "the approval was used by other calls of the same tool each time");

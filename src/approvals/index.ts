@@ -3,7 +3,6 @@ export {
   ApprovalActor,
   type ApprovalActorOptions,
   type ApprovalPeer,
-  type ApprovalRow,
   type ChangedRow,
   type RowCreation,
   type RowQuery,
@@ -46,7 +45,7 @@ export {
 export { createMemoryApprovalStore, type MemoryApprovalStoreOptions } from "./memory-store.ts";
 export { type ApprovalQuestion, MAX_ARGUMENTS_CHARS } from "./question.ts";
 export { requireSignedApproval, type SignedApprovalOptions } from "./signed-port.ts";
-export { ApprovalError, type ApprovalRefusal } from "./refusal.ts";
+export { ApprovalError, type ApprovalKey, type ApprovalRefusal, UnreadableApprovalError } from "./refusal.ts";
 export { createRemoteApprovalStore, type RemoteApprovalStoreOptions } from "./remote-store.ts";
 export {
   cancelApproval,
@@ -62,17 +61,21 @@ export {
   type ApprovalIndex,
   type ApprovalListOptions,
   type ApprovalPage,
+  type ApprovalRow,
   type ApprovalStore,
   assertListOptions,
   type ChangedOptions,
   type Creation,
   APPROVAL_ID_PATTERN,
   EXPECTED_CURSOR,
+  type KeptApprovals,
   MAX_LISTED,
   type OnApprovalChange,
   readApproval,
+  readApprovals,
   storeUnavailable,
   toApprovalIndex,
+  toApprovalPage,
 } from "./store.ts";
 export {
   escapeDiscord,

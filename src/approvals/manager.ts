@@ -7,7 +7,7 @@ import { MAX_DELAY_MS } from "../wait.ts";
 import { type Approval, isLapsed, isOpen } from "./approval.ts";
 import { toCallHash } from "./call-hash.ts";
 import { type ApprovalQuestion, asksTheSame, toApproval, toHeldUntilMs } from "./question.ts";
-import { ApprovalError } from "./refusal.ts";
+import { ApprovalError, UnreadableApprovalError } from "./refusal.ts";
 import {
   cancelApproval,
   type CancelInput,
@@ -18,6 +18,7 @@ import {
   toTime,
 } from "./state.ts";
 import type { ApprovalListOptions, ApprovalPage, ApprovalStore, OnApprovalChange } from "./store.ts";
+import { UnreadableLog } from "./unreadable-log.ts";
 
 /** What an approval came to be: asked for, or not pending any more. */
 export type ApprovalNews = "requested" | "decided";
@@ -85,6 +86,7 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
   readonly #now: () => number;
   readonly #startTimer: StartTimer;
   readonly #log: Log;
+  readonly #unreadable: UnreadableLog;
   readonly #waiting = new Set<() => void>();
   #stopTidying: (() => void) | undefined;
   #isReleased = false;
@@ -98,6 +100,7 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
     this.#now = now;
     this.#startTimer = startTimer;
     this.#log = options.log ?? silentLog;
+    this.#unreadable = new UnreadableLog(this.#log);
   }
 
   /** The time that approvals go by, in milliseconds since the epoch. */
@@ -110,12 +113,13 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
    * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew. Nobody is
    * asked either about a call that a person has denied within the question's `denialHoldsMs`.
    * @throws {HookgateError} `ERR_BODY_TOO_LARGE` when the arguments are too long to be shown whole
+   * @throws {UnreadableApprovalError} when the approval that is open for it cannot be read, until that one's time is over
    */
   async ask(question: ApprovalQuestion): Promise<Asked> {
     const call = await toCallHash(question, this.#crypto);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const nowMs = this.#now();
-      const last = (question.denialHoldsMs ?? 0) > 0 ? await this.store.findLast(call) : undefined;
+      const last = (question.denialHoldsMs ?? 0) > 0 ? await this.#findLast(call) : undefined;
       const heldUntilMs = last && toHeldUntilMs(last, question);
       if (last !== undefined && heldUntilMs !== undefined && nowMs < heldUntilMs) {
         return { approval: last, isNew: false, heldUntil: toTime(heldUntilMs) };
@@ -123,7 +127,7 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
       const approval = toApproval(question, { id: createUuidV7(nowMs), call, nowMs, masks: this.#masks });
       // One that is open was not denied when it was looked for: were another made in its place, that no would count for nothing.
       const isAsked = last !== undefined && isOpen(last);
-      const creation = isAsked ? { isNew: false as const, open: last } : await this.store.create(approval);
+      const creation = isAsked ? { isNew: false as const, open: last } : await this.#create(approval);
       if (creation.isNew) {
         this.#tell("requested", approval);
         return { approval, isNew: true };
@@ -138,11 +142,11 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
 
   /**
    * The approval with an id. One whose time is over is settled as expired first.
-   * @throws {ApprovalError} when there is none
+   * @throws {ApprovalError} when there is none, or it cannot be read
    */
   async get(id: string): Promise<Approval> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const approval = await this.store.get(id);
+      const approval = await this.#unreadable.looking(this.store.get(id));
       if (approval === undefined) throw new ApprovalError("not_found", "there is no approval of this id");
       const settled = expireApproval(approval, this.#now());
       if (settled === approval || (await this.#settle(approval, settled))) return settled;
@@ -150,10 +154,12 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
     throw contended();
   }
 
-  /** Lists approvals, the newest first. Those whose time is over are settled first. */
+  /** Lists approvals, the newest first, but for those that cannot be read. Those whose time is over are settled first. */
   async list(options: ApprovalListOptions): Promise<ApprovalPage> {
     await this.sweep();
-    return this.store.list(options);
+    const page = await this.store.list(options);
+    this.#unreadable.note(page.unreadable);
+    return page;
   }
 
   /**
@@ -169,9 +175,10 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
    * Uses what people have approved for a call: the approval, which is consumed unless it holds longer.
    * @param call - The hash of the call that is about to run.
    * @returns undefined when nothing is approved for it; then it must not run
+   * @throws {UnreadableApprovalError} when what is open for it cannot be read
    */
   async use(call: string): Promise<Approval | undefined> {
-    const open = await this.store.findOpen(call);
+    const open = await this.#unreadable.looking(this.store.findOpen(call));
     if (open === undefined || open.status !== "approved") return undefined;
     try {
       return await this.#change(open.id, (approval, nowMs) => consumeApproval(approval, { call, nowMs }));
@@ -209,7 +216,8 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
   /** Settles approvals whose time is over, some hundred at once. @returns how many */
   async sweep(): Promise<number> {
     const nowMs = this.#now();
-    const due = await this.store.due(nowMs, MAX_SWEPT);
+    const { approvals: due, unreadable } = await this.store.due(nowMs, MAX_SWEPT);
+    this.#unreadable.note(unreadable);
     const settled = await Promise.all(due.map((approval) => this.#settle(approval, expireApproval(approval, nowMs))));
     return settled.filter(Boolean).length;
   }
@@ -251,6 +259,22 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
     this.#stopTidying?.();
     this.#stopTidying = undefined;
     await this.store.close();
+  }
+
+  async #create(approval: Approval): ReturnType<ApprovalStore["create"]> {
+    try {
+      return await this.#unreadable.looking(this.store.create(approval));
+    } catch (error) {
+      if (!(error instanceof UnreadableApprovalError)) throw error;
+      // Where the time of the one that cannot be read is over, it is open no more after this.
+      await this.sweep();
+      return this.store.create(approval);
+    }
+  }
+
+  /** Of what cannot be read nothing is known: it holds nobody up, unless it is open. */
+  #findLast(call: string): Promise<Approval | undefined> {
+    return this.#unreadable.find(this.store.findLast(call));
   }
 
   async #change(id: string, transition: (approval: Approval, nowMs: number) => Approval): Promise<Approval> {

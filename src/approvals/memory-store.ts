@@ -7,8 +7,10 @@ import {
   type ApprovalStore,
   assertListOptions,
   readApproval,
+  readApprovals,
   storeUnavailable,
   toApprovalIndex,
+  toApprovalPage,
 } from "./store.ts";
 
 /** Options of {@link createMemoryApprovalStore}. */
@@ -44,7 +46,8 @@ class MemoryApprovalStore implements ApprovalStore {
     this.#assertOpen();
     const entry = toApprovalIndex(approval);
     const last = this.#lastOf(entry.call);
-    if (entry.isOpen && last?.isOpen === true) return { isNew: false, open: readApproval(last.body) };
+    if (entry.isOpen && last?.isOpen === true)
+      return { isNew: false, open: readApproval(last.body, { call: entry.call }) };
     if (this.#kept.has(entry.id)) throw new HookgateError("ERR_CONFLICT", `approval ${entry.id} is there already`);
     this.#last.set(entry.call, entry.id);
     this.#keep(entry);
@@ -53,7 +56,8 @@ class MemoryApprovalStore implements ApprovalStore {
 
   async get(id: string): Promise<Approval | undefined> {
     this.#assertOpen();
-    return read(this.#kept.get(id));
+    const entry = this.#kept.get(id);
+    return entry && readApproval(entry.body, { id });
   }
 
   async replace(next: Approval): Promise<boolean> {
@@ -66,12 +70,13 @@ class MemoryApprovalStore implements ApprovalStore {
   async findOpen(call: string): Promise<Approval | undefined> {
     this.#assertOpen();
     const last = this.#lastOf(call);
-    return last?.isOpen === true ? read(last) : undefined;
+    return last?.isOpen === true ? readApproval(last.body, { call }) : undefined;
   }
 
   async findLast(call: string): Promise<Approval | undefined> {
     this.#assertOpen();
-    return read(this.#lastOf(call));
+    const last = this.#lastOf(call);
+    return last && readApproval(last.body, { call });
   }
 
   async list({
@@ -86,19 +91,22 @@ class MemoryApprovalStore implements ApprovalStore {
         (entry) => (status === undefined || entry.status === status) && (cursor === undefined || entry.id < cursor),
       )
       .toSorted((a, b) => (a.id < b.id ? 1 : -1));
-    const page = fitting.slice(0, maxApprovals);
-    const last = page.at(-1);
-    const approvals = page.map(({ body }) => readApproval(body));
-    return fitting.length > maxApprovals && last !== undefined ? { approvals, next: last.id } : { approvals };
+    return toApprovalPage(fitting, maxApprovals);
   }
 
-  async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
+  async due(nowMs: number, maxApprovals: number): ReturnType<ApprovalStore["due"]> {
     this.#assertOpen();
-    return [...this.#kept.values()]
+    const due = [...this.#kept.values()]
       .filter(({ isOpen, expiresAtMs }) => isOpen && expiresAtMs <= nowMs)
       .toSorted((a, b) => a.expiresAtMs - b.expiresAtMs)
-      .slice(0, maxApprovals)
-      .map(({ body }) => readApproval(body));
+      .slice(0, maxApprovals);
+    const kept = readApprovals(due);
+    for (const entry of due) {
+      if (kept.unreadable?.includes(entry.id) === true) {
+        this.#kept.set(entry.id, { ...entry, isOpen: false, changedAtMs: nowMs });
+      }
+    }
+    return kept;
   }
 
   async prune(beforeMs: number): Promise<number> {
@@ -150,8 +158,4 @@ class MemoryApprovalStore implements ApprovalStore {
   #assertOpen(): void {
     if (this.#isClosed) throw storeUnavailable("it is closed");
   }
-}
-
-function read(entry: ApprovalIndex | undefined): Approval | undefined {
-  return entry === undefined ? undefined : readApproval(entry.body);
 }

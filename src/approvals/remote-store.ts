@@ -7,8 +7,10 @@ import {
   assertListOptions,
   type OnApprovalChange,
   readApproval,
+  readApprovals,
   storeUnavailable,
   toApprovalIndex,
+  toApprovalPage,
 } from "./store.ts";
 
 /** Options of {@link createRemoteApprovalStore}. */
@@ -50,11 +52,13 @@ class RemoteApprovalStore implements ApprovalStore {
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
     const { outcome, open = "" } = await this.#ask((peer) => peer.create(toApprovalIndex(approval), this.#keepMs));
     if (outcome === "id_taken") throw new HookgateError("ERR_CONFLICT", `approval ${approval.id} is there already`);
-    return outcome === "created" ? { isNew: true } : { isNew: false, open: readApproval(open) };
+    if (outcome === "created") return { isNew: true };
+    return { isNew: false, open: readApproval(open, { call: approval.call }) };
   }
 
   async get(id: string): Promise<Approval | undefined> {
-    return read(await this.#ask((peer) => peer.get(id)));
+    const body = await this.#ask((peer) => peer.get(id));
+    return body === undefined ? undefined : readApproval(body, { id });
   }
 
   async replace(next: Approval): Promise<boolean> {
@@ -62,26 +66,24 @@ class RemoteApprovalStore implements ApprovalStore {
   }
 
   async findOpen(call: string): Promise<Approval | undefined> {
-    return read(await this.#ask((peer) => peer.findOpen(call)));
+    const body = await this.#ask((peer) => peer.findOpen(call));
+    return body === undefined ? undefined : readApproval(body, { call });
   }
 
   async findLast(call: string): Promise<Approval | undefined> {
-    return read(await this.#ask((peer) => peer.findLast(call)));
+    const body = await this.#ask((peer) => peer.findLast(call));
+    return body === undefined ? undefined : readApproval(body, { call });
   }
 
   async list(options: Parameters<ApprovalStore["list"]>[0]): ReturnType<ApprovalStore["list"]> {
     const { status, maxApprovals, cursor } = options;
     assertListOptions({ maxApprovals, cursor });
     const rows = await this.#ask((peer) => peer.list({ status, cursor, maxRows: maxApprovals + 1 }));
-    const page = rows.slice(0, maxApprovals);
-    const approvals = page.map(({ body }) => readApproval(body));
-    const last = page.at(-1);
-    return rows.length > maxApprovals && last !== undefined ? { approvals, next: last.id } : { approvals };
+    return toApprovalPage(rows, maxApprovals);
   }
 
-  async due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]> {
-    const rows = await this.#ask((peer) => peer.due(nowMs, maxApprovals));
-    return rows.map(({ body }) => readApproval(body));
+  async due(nowMs: number, maxApprovals: number): ReturnType<ApprovalStore["due"]> {
+    return readApprovals(await this.#ask((peer) => peer.due(nowMs, maxApprovals)));
   }
 
   async prune(beforeMs: number): Promise<number> {
@@ -166,8 +168,4 @@ class RemoteApprovalStore implements ApprovalStore {
   #assertOpen(): void {
     if (this.#closing.signal.aborted) throw storeUnavailable("it is closed");
   }
-}
-
-function read(body: string | undefined): Approval | undefined {
-  return body === undefined ? undefined : readApproval(body);
 }

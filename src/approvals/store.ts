@@ -2,6 +2,7 @@ import { HookgateError } from "../errors.ts";
 import type { ReplayStore } from "../signing/replay.ts";
 import type { OutboxPeer } from "./outbox.ts";
 import { type Approval, approvalSchema, type ApprovalStatus, isOpen } from "./approval.ts";
+import { type ApprovalKey, UnreadableApprovalError } from "./refusal.ts";
 
 /** What came of {@link ApprovalStore.create}. */
 export type Creation =
@@ -22,9 +23,15 @@ export interface ApprovalListOptions {
 /** The longest page of {@link ApprovalStore.list}. */
 export const MAX_LISTED = 500;
 
-/** Approvals, newest first. */
-export interface ApprovalPage {
+/** Approvals as they are kept. */
+export interface KeptApprovals {
   readonly approvals: readonly Approval[];
+  /** The ids of those among them that cannot be read; absent where there are none. */
+  readonly unreadable?: readonly string[];
+}
+
+/** Approvals, newest first. */
+export interface ApprovalPage extends KeptApprovals {
   /** Where the next page begins; absent on the last. */
   readonly next?: string;
 }
@@ -56,7 +63,9 @@ export interface ChangedOptions {
  * store in memory.
  *
  * Every method rejects with a {@link HookgateError} of code `ERR_STORE_UNAVAILABLE` when the store cannot be reached or
- * cannot tell; a caller then takes nothing as approved. It is a {@link ReplayStore} too: `insert` makes keys single-use.
+ * cannot tell; a caller then takes nothing as approved. One approval that cannot be read makes no other unavailable: those
+ * methods that are about it alone reject with an {@link UnreadableApprovalError}, and the others leave it out and name it.
+ * It is a {@link ReplayStore} too: `insert` makes keys single-use.
  */
 export interface ApprovalStore extends ReplayStore {
   /** What it is called in messages, such as `sqlite`. */
@@ -74,6 +83,7 @@ export interface ApprovalStore extends ReplayStore {
   /**
    * Keeps a new approval, unless one is open for the same `call`: there is never more than one.
    * @throws {HookgateError} `ERR_CONFLICT` when the id is there
+   * @throws {UnreadableApprovalError} when the one that is open cannot be read
    */
   create(approval: Approval): Promise<Creation>;
   get(id: string): Promise<Approval | undefined>;
@@ -87,13 +97,17 @@ export interface ApprovalStore extends ReplayStore {
   /** The approval of a call that was asked for last, whatever has come of it; undefined when it is deleted. */
   findLast(call: string): Promise<Approval | undefined>;
   /**
-   * Lists approvals by id, the newest first. One that changes meanwhile is on one page or on none, never on two.
+   * Lists approvals by id, the newest first. One that changes meanwhile is on one page or on none, never on two. A page has
+   * fewer than it may, or none, where some cannot be read.
    * @throws {RangeError} when `maxApprovals` is out of bounds
    * @throws {HookgateError} `ERR_INVALID_PARAMS` when `cursor` is none
    */
   list(options: ApprovalListOptions): Promise<ApprovalPage>;
-  /** Open approvals whose time is over, at most `maxApprovals`, those that expired first before others. */
-  due(nowMs: number, maxApprovals: number): Promise<readonly Approval[]>;
+  /**
+   * Open approvals whose time is over, at most `maxApprovals`, those that expired first before others. Those that cannot be
+   * read are open no more after this: nobody else could settle them, and people can be asked about their calls again.
+   */
+  due(nowMs: number, maxApprovals: number): Promise<KeptApprovals>;
   /** Deletes settled approvals that last changed before a time. @returns how many; at most 1000 in one step */
   prune(beforeMs: number): Promise<number>;
   /**
@@ -107,6 +121,13 @@ export interface ApprovalStore extends ReplayStore {
   health(): Promise<void>;
   /** Lets go of what it holds; waits end. */
   close(): Promise<void>;
+}
+
+/** An approval as a store gives it. */
+export interface ApprovalRow {
+  readonly id: string;
+  /** For {@link readApproval}. */
+  readonly body: string;
 }
 
 /** What a store looks approvals up by; everything else is one text. */
@@ -140,13 +161,41 @@ export function toApprovalIndex(approval: Approval): ApprovalIndex {
 
 /**
  * Reads an approval that a store kept.
- * @throws {HookgateError} `ERR_STORE_UNAVAILABLE` when it is not one
+ * @param key - What it was looked up by: the approval of another call or id is not what was approved.
+ * @throws {UnreadableApprovalError} when it is none, or not that one
  */
-export function readApproval(body: string): Approval {
+export function readApproval(body: string, key: ApprovalKey = {}): Approval {
+  const approval = parseBody(body);
+  const { id = approval?.id, call = approval?.call } = key;
+  if (approval === undefined || approval.id !== id || approval.call !== call) throw new UnreadableApprovalError(key);
+  return approval;
+}
+
+/** Reads what can be read, and names the rest. */
+export function readApprovals(rows: readonly ApprovalRow[]): KeptApprovals {
+  const unreadable: string[] = [];
+  const approvals = rows.flatMap(({ id, body }) => {
+    const approval = parseBody(body);
+    if (approval?.id === id) return [approval];
+    unreadable.push(id);
+    return [];
+  });
+  return unreadable.length === 0 ? { approvals } : { approvals, unreadable };
+}
+
+/** Makes a page of a list. @param rows - One more than may be on it where there are more. */
+export function toApprovalPage(rows: readonly ApprovalRow[], maxApprovals: number): ApprovalPage {
+  const page = rows.slice(0, maxApprovals);
+  const last = page.at(-1);
+  const kept = readApprovals(page);
+  return rows.length > maxApprovals && last !== undefined ? { ...kept, next: last.id } : kept;
+}
+
+function parseBody(body: string): Approval | undefined {
   try {
     return approvalSchema.parse(JSON.parse(body));
-  } catch (cause) {
-    throw storeUnavailable("it holds an approval that cannot be read", cause);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Approval, ApprovalStatus } from "../client/index.ts";
+import type { Approval, ApprovalList, ApprovalStatus } from "../client/index.ts";
 import { toVisibleText } from "../visible-text.ts";
 import { formatTable, type Paint, type Tone, toLine } from "./text.ts";
 
@@ -24,6 +24,11 @@ export function formatApprovals(approvals: readonly Approval[], paint: Paint, no
     approval.id,
   ]);
   return formatTable(["status", "tool", "agent", "session", "left", "votes", "id"], rows, paint);
+}
+
+/** That something is left out of a list; empty where nothing is. */
+export function formatUnreadable({ unreadable = 0 }: Pick<ApprovalList, "unreadable">): string {
+  return unreadable === 0 ? "" : `${unreadable} left out that cannot be read: the gateway's log says which\n`;
 }
 
 /** One approval in full. Of what will run nothing is left out; what cannot be seen is shown by its code. */

@@ -1,6 +1,6 @@
 import type { GatewayApprovals } from "../client/index.ts";
 import { HookgateError, isHookCallError } from "../errors.ts";
-import { formatApproval, formatApprovals } from "./approval-text.ts";
+import { formatApproval, formatApprovals, formatUnreadable } from "./approval-text.ts";
 import { type Args, UsageError } from "./args.ts";
 import { type Command, EXIT } from "./command.ts";
 import { createClient, GATEWAY_OPTIONS } from "./gateway-api.ts";
@@ -81,7 +81,7 @@ async function list(approvals_: GatewayApprovals, args: Args, host: CliHost): Pr
   const page = await approvals_.list({ status, limit: readCount(args) });
   const text = args.has("json")
     ? `${toSafeJson(page)}\n`
-    : formatApprovals(page.approvals, createPaint(host.stdout, host.env), Date.now());
+    : `${formatApprovals(page.approvals, createPaint(host.stdout, host.env), Date.now())}${formatUnreadable(page)}`;
   host.stdout.write(text);
   return EXIT.ok;
 }

@@ -23,6 +23,8 @@ export interface ApprovalList {
   readonly approvals: readonly Approval[];
   /** Where the next page begins; absent on the last. */
   readonly next?: string;
+  /** How many the gateway left out of this page because it cannot read them; absent where there are none. */
+  readonly unreadable?: number;
 }
 
 /** A person's decision. */

@@ -64,8 +64,9 @@ const NO_PATH = -32601;
 
 const reasonSchema = z.looseObject({ data: z.looseObject({ reason: z.string() }) });
 const nextSchema = z.string().nullable();
-const listSchema = z.object({ approvals: z.array(approvalSchema), next: nextSchema });
-const grantsSchema = z.object({ grants: z.array(approvalSchema), next: nextSchema });
+const restFields = { next: nextSchema, unreadable: z.int().min(0).exactOptional() };
+const listSchema = z.object({ approvals: z.array(approvalSchema), ...restFields });
+const grantsSchema = z.object({ grants: z.array(approvalSchema), ...restFields });
 
 interface Ask {
   readonly method: "GET" | "POST" | "DELETE";
@@ -82,8 +83,8 @@ class ApprovalsClient implements GatewayApprovals {
 
   async list({ status, limit, cursor, ...options }: ApprovalListOptions = {}): Promise<ApprovalList> {
     const path = `/v1/approvals${toQuery({ status, limit, cursor })}`;
-    const { approvals, next } = parse(listSchema, await this.#ask({ method: "GET", path }, options));
-    return { approvals, ...(next !== null && { next }) };
+    const { next, ...page } = parse(listSchema, await this.#ask({ method: "GET", path }, options));
+    return { ...page, ...(next !== null && { next }) };
   }
 
   async get(id: string, options: ApprovalCallOptions = {}): Promise<Approval> {
@@ -128,8 +129,9 @@ class ApprovalsClient implements GatewayApprovals {
 
   async grants({ limit, cursor, ...options }: Omit<ApprovalListOptions, "status"> = {}): Promise<ApprovalList> {
     const path = `/v1/grants${toQuery({ limit, cursor })}`;
-    const { grants: approvals, next } = parse(grantsSchema, await this.#ask({ method: "GET", path }, options));
-    return { approvals, ...(next !== null && { next }) };
+    const answer = await this.#ask({ method: "GET", path }, options);
+    const { grants: approvals, next, ...rest } = parse(grantsSchema, answer);
+    return { approvals, ...rest, ...(next !== null && { next }) };
   }
 
   async revoke(id: string, options: ApprovalCallOptions = {}): Promise<Approval> {

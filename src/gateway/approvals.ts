@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { type Approval, ApprovalError, type ApprovalManager } from "../approvals/index.ts";
+import { type Approval, ApprovalError, type ApprovalManager, type ApprovalPage } from "../approvals/index.ts";
 import { HookgateError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { answerJson, answerRefusal, type Refusal } from "./answer.ts";
@@ -124,8 +124,8 @@ class ApprovalPages {
     const query = parseQuery(request, approvalQuerySchema);
     if ("code" in query) return answerRefusal(query);
     const { status, limit: maxApprovals, cursor } = query;
-    const { approvals, next = null } = await this.#approvals.list({ status, maxApprovals, cursor });
-    return answerJson({ approvals, next }, { status: 200 });
+    const page = await this.#approvals.list({ status, maxApprovals, cursor });
+    return answerJson({ approvals: page.approvals, ...toRest(page) }, { status: 200 });
   }
 
   async show(request: Request, id: string): Promise<Response> {
@@ -187,7 +187,7 @@ class ApprovalPages {
     if ("code" in query) return answerRefusal(query);
     const { limit: maxApprovals, cursor } = query;
     const page = await this.#approvals.list({ status: "approved", maxApprovals, cursor });
-    return answerJson({ grants: page.approvals.filter(isGrant), next: page.next ?? null }, { status: 200 });
+    return answerJson({ grants: page.approvals.filter(isGrant), ...toRest(page) }, { status: 200 });
   }
 
   async revoke(id: string, { name }: Principal): Promise<Response> {
@@ -203,6 +203,11 @@ class ApprovalPages {
     this.#log.info("an approval was taken back", { approval: id, by: why.by });
     return answerApproval(approval);
   }
+}
+
+/** What a page says besides its approvals: where the next begins, and how many are left out because they cannot be read. */
+function toRest({ next, unreadable }: ApprovalPage): object {
+  return { next: next ?? null, ...(unreadable !== undefined && { unreadable: unreadable.length }) };
 }
 
 /** Whether an approval holds for more than one use. */

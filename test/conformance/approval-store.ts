@@ -1,11 +1,12 @@
 import { type Approval, MAX_LISTED } from "../../src/approvals/index.ts";
 import { type ApprovalStage, newApproval, type OpenApprovalStage, toNext } from "./approval-fixture.ts";
 import { type Case, equal, ok, rejects } from "./case.ts";
+import { unreadable } from "./approval-store-unreadable.ts";
 import { type Behaviour, waking } from "./approval-store-waking.ts";
 
 /** What every store of approvals must do, whatever it keeps them in. */
 export function approvalStoreCases(name: string, open: OpenApprovalStage): readonly Case[] {
-  return Object.entries({ ...keeping, ...listing, ...waking, ...singleUse }).map(([what, behave]) => ({
+  return Object.entries({ ...keeping, ...listing, ...unreadable, ...waking, ...singleUse }).map(([what, behave]) => ({
     id: `approval-store/${name}/${what}`,
     source: "docs/approvals.md, Stores",
     async run() {
@@ -222,10 +223,10 @@ const listing: Readonly<Record<string, Behaviour>> = {
     const { store, now } = stage;
     const made = await createAll(stage, ["pending", "denied", "approved", "pending"]);
     const [first, , third, fourth] = made;
-    equal(await store.due(now() + 59_000, 10), []);
-    equal(await store.due(Date.parse(third?.expires ?? ""), 10), [first, third]);
-    equal(await store.due(now() + 60_000, 10), [first, third, fourth]);
-    equal(await store.due(now() + 60_000, 2), [first, third]);
+    equal(await store.due(now() + 59_000, 10), { approvals: [] });
+    equal(await store.due(Date.parse(third?.expires ?? ""), 10), { approvals: [first, third] });
+    equal(await store.due(now() + 60_000, 10), { approvals: [first, third, fourth] });
+    equal(await store.due(now() + 60_000, 2), { approvals: [first, third] });
   },
   "what is settled is deleted when it is old": async (stage) => {
     const { store, now } = stage;

@@ -9,6 +9,7 @@ import { approvalLinkPageCases } from "./approval-link-page.cases.ts";
 import { approvalPageTextCases } from "./approval-page-text.cases.ts";
 import { approvalPageCases } from "./approval-page.cases.ts";
 import { approvalTokenCases } from "./approval-token.cases.ts";
+import { approvalUnreadableCases } from "./approval-unreadable.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
 import { auditCases, cacheCases, concurrencyCases } from "./audit.cases.ts";
 import { attemptsCases } from "./attempts.cases.ts";
@@ -118,6 +119,7 @@ export const cases: readonly Case[] = [
   ...approvalWaitCases,
   ...approvalStreamCases,
   ...approvalTokenCases,
+  ...approvalUnreadableCases,
   ...payloadCases,
   ...wrapperCases,
   ...changeCases,

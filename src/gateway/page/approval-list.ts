@@ -13,6 +13,8 @@ export interface ApprovalList {
   readonly hasMore: boolean;
   /** What was asked last and is not pending any more. */
   readonly settled: readonly Approval[];
+  /** How many are left out because they cannot be read. */
+  readonly unreadable: number;
   readonly decider: Decider;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
@@ -57,6 +59,14 @@ function renderCard(approval: Approval, { decider, nowMs }: Pick<ApprovalList, "
         : renderApprovalForm(approval, { action: path, decider, isListed: true })
     }
   </li>`;
+}
+
+/** That something is left out, where it is: a list that says nothing looks complete. */
+export function renderUnreadable({ unreadable }: Pick<ApprovalList, "unreadable">): Markup {
+  if (unreadable === 0) return html`<p class="note warn" id="unreadable" data-part hidden></p>`;
+  return html`<p class="note warn" id="unreadable" data-part>
+    ${toCount(unreadable)} left out: what is kept cannot be read, and approves nothing. The log says which.
+  </p>`;
 }
 
 /** What was decided last. */

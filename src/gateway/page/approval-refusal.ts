@@ -19,6 +19,7 @@ const TEXTS: Readonly<Record<ApprovalRefusal, string>> = {
   not_approved: "It is not decided yet.",
   expired: "Its time is over.",
   not_an_approver: "This is not yours to decide: its rule names who may.",
+  unreadable: "It is kept as something that cannot be read: it approves nothing, and nobody can decide it.",
   other_call: "The form was about another call than this approval is. Load the page again and look at it anew.",
 };
 

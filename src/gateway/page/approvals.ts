@@ -9,7 +9,13 @@ import { settlesWithin } from "../../wait.ts";
 import { mayAny, type Principal } from "../auth.ts";
 import type { PeerInfo } from "../origin.ts";
 import { type Decider, MAX_APPROVAL_FORM_BYTES, parseApprovalForm } from "./approval-form.ts";
-import { renderNotifications, renderPending, renderSettled, toApprovalPath } from "./approval-list.ts";
+import {
+  renderNotifications,
+  renderPending,
+  renderSettled,
+  renderUnreadable,
+  toApprovalPath,
+} from "./approval-list.ts";
 import { renderApproval } from "./approval-page.ts";
 import { renderRefusal, toPageRefusal } from "./approval-refusal.ts";
 import { renderOutcome } from "./approval-state.ts";
@@ -77,6 +83,7 @@ export class ApprovalPages {
         pending: page.approvals.toReversed(),
         hasMore: page.next !== undefined,
         settled: last.approvals.filter(({ status }) => status !== "pending").slice(0, MAX_SETTLED),
+        unreadable: new Set([...(page.unreadable ?? []), ...(last.unreadable ?? [])]).size,
         decider: toDecider(who.principal),
         nowMs: approvals.now(),
       };
@@ -86,8 +93,8 @@ export class ApprovalPages {
             >as of <span id="as-of" data-part>${toTime(new Date(list.nowMs).toISOString())}</span> UTC</span
           >${LIVE}
         </header>
-        ${this.#renderAnonymous()} ${await this.#renderDone(done)} ${renderPending(list)} ${renderSettled(list)}
-        ${renderNotifications(await notifications?.())}`;
+        ${this.#renderAnonymous()} ${await this.#renderDone(done)} ${renderUnreadable(list)} ${renderPending(list)}
+        ${renderSettled(list)} ${renderNotifications(await notifications?.())}`;
       const count = list.pending.length === 0 ? "" : `(${toCount(list.pending.length)}) `;
       return answerPage({ title: `${count}Approvals`, current: APPROVALS_PATH, visitor, body });
     } catch (error) {

@@ -3,6 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { inspect } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { createSqliteApprovalStore } from "../../../adapters/node/index.ts";
 import { ApprovalManager } from "../../../src/approvals/index.ts";
@@ -94,8 +95,29 @@ describe("a SQLite file that cannot be used", () => {
     database.close();
     const manager = new ApprovalManager({ store });
     const error: unknown = await manager.use(approval.call).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
-    expect(String(error)).not.toContain("hunter2");
+    expect(error).toMatchObject({ code: "ERR_INTERNAL", refusal: "unreadable" });
+    expect(inspect(error)).not.toContain("hunter2");
+    await store.close();
+  });
+
+  test("approves no call by the approval of another one that stands in its row", async () => {
+    const path = newPath();
+    const store = createSqliteApprovalStore({ path });
+    const [mine, other] = [newApproval(Date.now()), newApproval(Date.now())];
+    for (const each of [mine, other]) await store.create(each);
+    const manager = new ApprovalManager({ store });
+    await manager.decide(other.id, { by: "ann", how: "token", decision: "approve", scope: "session" });
+    const database = new DatabaseSync(path);
+    const set = "UPDATE approvals SET body = (SELECT body FROM approvals WHERE id = ?) WHERE id = ?";
+    database.prepare(set).run(other.id, mine.id);
+    database.close();
+    for (const work of [store.findOpen(mine.call), store.get(mine.id), manager.use(mine.call)]) {
+      await expect(work).rejects.toMatchObject({ refusal: "unreadable" });
+    }
+    expect(await store.list({ maxApprovals: 10 })).toMatchObject({
+      approvals: [{ id: other.id, status: "approved" }],
+      unreadable: [mine.id],
+    });
     await store.close();
   });
 

@@ -108,10 +108,10 @@ describe("the alarm of approvals", () => {
       storage.sql.exec("UPDATE approvals SET body = '{}'");
     });
     const manager = new ApprovalManager({ store, now: () => clock.nowMs });
-    await expect(manager.use(approval.call)).rejects.toMatchObject({ code: "ERR_STORE_UNAVAILABLE" });
+    await expect(manager.use(approval.call)).rejects.toMatchObject({ code: "ERR_INTERNAL" });
     clock.nowMs += 60_000;
     await ring(name);
-    expect(await store.due(clock.nowMs, 10)).toEqual([]);
+    expect(await store.due(clock.nowMs, 10)).toEqual({ approvals: [] });
     expect(await alarmOf(name)).toBeGreaterThan(clock.nowMs + 86_000_000);
   });
 });
