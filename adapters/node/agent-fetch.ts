@@ -1,6 +1,6 @@
-import { Readable } from "node:stream";
 import type { Agent } from "undici";
 import type { JwksFetch } from "../../src/signing/jwks-fetch.ts";
+import { toByteSource } from "./byte-streams.ts";
 import { createGuardedAgent, type GuardedAgentOptions } from "./guarded-agent.ts";
 
 /** Statuses whose responses have no body. */
@@ -22,7 +22,8 @@ export function createAgentFetch(agent: Agent): JwksFetch {
       await body.dump();
       return new Response(null, { status });
     }
-    return new Response(Readable.toWeb(body), { status });
+    // Not `Readable.toWeb`: of a body that is let go of, what had come already threw where nobody could catch it.
+    return new Response(toByteSource(body), { status });
   };
 }
 

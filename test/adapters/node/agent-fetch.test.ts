@@ -10,6 +10,8 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     if (request.url === "/moved") response.writeHead(302, { location: "/keys" }).end();
     else if (request.url === "/nothing") response.writeHead(204).end();
+    else if (request.url === "/down") response.writeHead(500).end("it is down");
+    else if (request.url === "/long") response.end("x".repeat(1_000_000));
     else response.end(JSON.stringify({ method: request.method, accept: request.headers.accept }));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -32,6 +34,25 @@ describe("createGuardedFetch", () => {
     const fetch = createGuardedFetch();
     expect((await fetch(`${url}/moved`, { redirect: "follow" })).status).toBe(302);
     expect((await fetch(`${url}/nothing`, {})).status).toBe(204);
+  });
+
+  test.each(["/down", "/long"])("lets go of a body that nobody wants: %s", async (path) => {
+    const failures: unknown[] = [];
+    const onFailure = (error: unknown): void => void failures.push(error);
+    process.on("uncaughtException", onFailure);
+    try {
+      const fetch = createGuardedFetch();
+      const response = await fetch(url + path, {});
+      await response.body?.cancel();
+      const reader = (await fetch(url + path, {})).body?.getReader();
+      expect((await reader?.read())?.done).toBe(false);
+      await reader?.cancel();
+      // What comes of a body that is let go of comes before another one is there.
+      expect((await fetch(`${url}/keys`, {})).status).toBe(200);
+    } finally {
+      process.off("uncaughtException", onFailure);
+    }
+    expect(failures).toEqual([]);
   });
 
   test("keeps the rules of addresses", async () => {
