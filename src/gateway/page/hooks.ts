@@ -11,6 +11,16 @@ const STATE_TONES: Readonly<Record<GatewayHook["state"], Tone>> = {
   closed: "plain",
 };
 
+const LATENCY_HEADS = html`<th scope="col" class="num">p50</th>
+  <th scope="col" class="num">p95</th>
+  <th scope="col" class="num">p99</th>`;
+
+function renderLatency(latency: GatewayHook["latency_ms"]): Markup {
+  return html`<td data-name="p50" class="num">${toDuration(latency?.p50)}</td>
+    <td data-name="p95" class="num">${toDuration(latency?.p95)}</td>
+    <td data-name="p99" class="num">${toDuration(latency?.p99)}</td>`;
+}
+
 /** The hooks of the points, each with what its calls came to. */
 export function renderHooks(hooks: readonly GatewayHook[]): Markup {
   const table = html`<table class="wide-table">
@@ -27,9 +37,7 @@ export function renderHooks(hooks: readonly GatewayHook[]): Markup {
         <th scope="col" class="num">Verdicts</th>
         <th scope="col" class="num">No verdict</th>
         <th scope="col" class="num">Failed open</th>
-        <th scope="col" class="num">p50</th>
-        <th scope="col" class="num">p95</th>
-        <th scope="col" class="num">p99</th>
+        ${LATENCY_HEADS}
       </tr>
     </thead>
     <tbody>
@@ -56,9 +64,7 @@ function renderHook(hook: GatewayHook): Markup {
       <td data-name="Verdicts" class="num">${toCount(verdicts)}</td>
       <td data-name="No verdict" class="num">${renderKinds(hook)}</td>
       <td data-name="Failed open" class="num">${renderFailedOpen(hook)}</td>
-      <td data-name="p50" class="num">${toDuration(latency?.p50)}</td>
-      <td data-name="p95" class="num">${toDuration(latency?.p95)}</td>
-      <td data-name="p99" class="num">${toDuration(latency?.p99)}</td>
+      ${renderLatency(latency)}
     </tr>
     ${renderErrors(hook)}`;
 }
@@ -128,9 +134,7 @@ export function renderYamlHooks(hooks: readonly ListedHook[] | undefined): Marku
         <th scope="col" class="num">Succeeded</th>
         <th scope="col" class="num">Failed</th>
         <th scope="col" class="num">Filtered out</th>
-        <th scope="col" class="num">p50</th>
-        <th scope="col" class="num">p95</th>
-        <th scope="col" class="num">p99</th>
+        ${LATENCY_HEADS}
       </tr>
     </thead>
     <tbody>
@@ -158,9 +162,7 @@ function renderYamlHook({ event, level, type, label, metrics, ...hook }: ListedH
       <td data-name="Succeeded" class="num">${toCount(successes)}</td>
       <td data-name="Failed" class="num">${failures === 0 ? "0" : toState(toCount(failures), "warn")}</td>
       <td data-name="Filtered out" class="num">${toCount(skipped)}</td>
-      <td data-name="p50" class="num">${toDuration(latency?.p50)}</td>
-      <td data-name="p95" class="num">${toDuration(latency?.p95)}</td>
-      <td data-name="p99" class="num">${toDuration(latency?.p99)}</td>
+      ${renderLatency(latency)}
     </tr>
     ${lastError !== undefined && error}`;
 }
