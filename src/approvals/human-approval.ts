@@ -13,7 +13,7 @@ import type { ApprovalSigner } from "../signing/approval-token.ts";
 import type { Approval } from "./approval.ts";
 import { toArgumentsHash, toCallHash } from "./call-hash.ts";
 import { type HumanApprovalConfig, type HumanApprovalRule, humanApprovalSchema } from "./human-approval-schema.ts";
-import type { ApprovalManager } from "./manager.ts";
+import type { ApprovalManager, OutdatedApproval } from "./manager.ts";
 import { ApprovalError, UnreadableApprovalError } from "./refusal.ts";
 
 /** The name of the built-in hook. */
@@ -118,8 +118,11 @@ async function askUntilUsed(
   const { remainingMs, signal } = context;
   const waitMs = Math.min(rule.wait_ms ?? Infinity, remainingMs - Math.min(MARGIN_MS, remainingMs / 10));
   const untilMs = remainingMs - waitMs;
+  const question = { ...toQuestion(request, rule), caller: context.caller };
+  let outdated: OutdatedApproval | undefined;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const { approval, heldUntil } = await approvals.ask({ ...toQuestion(request, rule), caller: context.caller });
+    const { approval, heldUntil, outdated: taken = outdated } = await approvals.ask(question);
+    outdated = taken;
     if (heldUntil !== undefined) {
       const reason = toHeldReason(approval, heldUntil);
       return { approved: false, reason, approval: await toSigned(approval, request, signer) };
@@ -129,9 +132,10 @@ async function askUntilUsed(
     // Another call of the same kind has used it: nobody denied this one, so people are asked anew.
     if (settled.status === "consumed") continue;
     if (settled.status !== "approved") {
-      return { approved: false, reason: toReason(settled), approval: await toSigned(settled, request, signer) };
+      const reason = `${toReason(settled)}${toOutdatedReason(outdated)}`;
+      return { approved: false, reason, approval: await toSigned(settled, request, signer) };
     }
-    const used = await approvals.use(approval.call);
+    const used = await approvals.use(approval.call, question);
     if (used !== undefined) return { approved: true, approval: await toSigned(used, request, signer) };
   }
   throw new HookgateError("ERR_CONFLICT", "the approval was used by other calls of the same tool each time");
@@ -211,6 +215,12 @@ function toReason({ id, status, votes, ending, expires }: Approval): string {
   }
   const { by, comment } = toDenial(votes);
   return `${by} denied this${comment} (approval ${id})`;
+}
+
+/** Why people are asked about a call that they had approved. */
+function toOutdatedReason(outdated: OutdatedApproval | undefined): string {
+  if (outdated === undefined) return "";
+  return `. What was approved before (approval ${outdated.id}) does not count: ${outdated.why}`;
 }
 
 /** Why nobody is asked about a call that was denied not long ago. */

@@ -39,11 +39,12 @@ export {
   type ApprovalManagerOptions,
   type ApprovalNews,
   type Asked,
+  type OutdatedApproval,
   type StartTimer,
   type WaitOptions,
 } from "./manager.ts";
 export { createMemoryApprovalStore, type MemoryApprovalStoreOptions } from "./memory-store.ts";
-export { type ApprovalQuestion, MAX_ARGUMENTS_CHARS } from "./question.ts";
+export { type ApprovalDemand, type ApprovalQuestion, MAX_ARGUMENTS_CHARS } from "./question.ts";
 export { requireSignedApproval, type SignedApprovalOptions } from "./signed-port.ts";
 export { ApprovalError, type ApprovalKey, type ApprovalRefusal, UnreadableApprovalError } from "./refusal.ts";
 export { createRemoteApprovalStore, type RemoteApprovalStoreOptions } from "./remote-store.ts";

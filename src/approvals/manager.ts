@@ -6,7 +6,14 @@ import { createUuidV7 } from "../signing/uuid.ts";
 import { MAX_DELAY_MS } from "../wait.ts";
 import { type Approval, isLapsed, isOpen } from "./approval.ts";
 import { toCallHash } from "./call-hash.ts";
-import { type ApprovalQuestion, asksTheSame, toApproval, toHeldUntilMs } from "./question.ts";
+import {
+  type ApprovalDemand,
+  type ApprovalQuestion,
+  asksTheSame,
+  findShortfall,
+  toApproval,
+  toHeldUntilMs,
+} from "./question.ts";
 import { ApprovalError, UnreadableApprovalError } from "./refusal.ts";
 import {
   cancelApproval,
@@ -58,6 +65,15 @@ export interface Asked {
   readonly isNew: boolean;
   /** Until when nobody is asked, as RFC 3339: the approval is a denial that is not long ago. Absent when it is another. */
   readonly heldUntil?: string;
+  /** What people had approved for the call and does not meet the question: it was taken back. Absent when there is none. */
+  readonly outdated?: OutdatedApproval;
+}
+
+/** An approval that was given by another rule than the one there is. */
+export interface OutdatedApproval {
+  readonly id: string;
+  /** Why it does not count, as part of a sentence. */
+  readonly why: string;
 }
 
 /** Each of them means that another process or call has changed the approval meanwhile; the states come to an end. */
@@ -110,13 +126,15 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
 
   /**
    * Asks people about a call, unless an approval is open for it: one that they are asked already, or that they have given
-   * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew. Nobody is
+   * and that was not used yet. A pending one that asks others, or another number, is taken back and asked anew, and so is
+   * one they have given that does not meet the question, which is by the rule there is now. Nobody is
    * asked either about a call that a person has denied within the question's `denialHoldsMs`.
    * @throws {HookgateError} `ERR_BODY_TOO_LARGE` when the arguments are too long to be shown whole
    * @throws {UnreadableApprovalError} when the approval that is open for it cannot be read, until that one's time is over
    */
   async ask(question: ApprovalQuestion): Promise<Asked> {
     const call = await toCallHash(question, this.#crypto);
+    let outdated: Pick<Asked, "outdated"> = {};
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const nowMs = this.#now();
       const last = (question.denialHoldsMs ?? 0) > 0 ? await this.#findLast(call) : undefined;
@@ -130,12 +148,23 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
       const creation = isAsked ? { isNew: false as const, open: last } : await this.#create(approval);
       if (creation.isNew) {
         this.#tell("requested", approval);
-        return { approval, isNew: true };
+        return { approval, isNew: true, ...outdated };
       }
       const { open } = creation;
-      if (isLapsed(open, nowMs)) await this.#settle(open, expireApproval(open, nowMs));
-      else if (open.status === "approved" || asksTheSame(open, question)) return { approval: open, isNew: false };
-      else await this.#settle(open, cancelApproval(open, { nowMs, reason: "what is asked has changed" }));
+      if (isLapsed(open, nowMs)) {
+        await this.#settle(open, expireApproval(open, nowMs));
+        continue;
+      }
+      const reason = findChange(open, question, nowMs);
+      if (reason === undefined) return { approval: open, isNew: false, ...outdated };
+      const isTaken = await this.#settle(open, cancelApproval(open, { nowMs, reason }));
+      if (isTaken && open.status === "approved") {
+        outdated = { outdated: { id: open.id, why: reason } };
+        this.#log.info("an approval does not meet the rule any more: it was taken back", {
+          approval: open.id,
+          why: reason,
+        });
+      }
     }
     throw contended();
   }
@@ -174,12 +203,14 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
   /**
    * Uses what people have approved for a call: the approval, which is consumed unless it holds longer.
    * @param call - The hash of the call that is about to run.
+   * @param demand - What it has to meet; it may have been given by another rule. `@default` what was asked then
    * @returns undefined when nothing is approved for it; then it must not run
    * @throws {UnreadableApprovalError} when what is open for it cannot be read
    */
-  async use(call: string): Promise<Approval | undefined> {
+  async use(call: string, demand?: ApprovalDemand): Promise<Approval | undefined> {
     const open = await this.#unreadable.looking(this.store.findOpen(call));
     if (open === undefined || open.status !== "approved") return undefined;
+    if (demand !== undefined && findShortfall(open, demand, this.#now()) !== undefined) return undefined;
     try {
       return await this.#change(open.id, (approval, nowMs) => consumeApproval(approval, { call, nowMs }));
     } catch (error) {
@@ -315,6 +346,12 @@ export class ApprovalManager<S extends ApprovalStore = ApprovalStore> {
     this.#log.info(news === "requested" ? "approval requested" : "approval decided", { approval: id, tool, status });
     this.#onNews?.(news, approval);
   }
+}
+
+/** Why an open approval is not what is asked now; undefined when it is. */
+function findChange(open: Approval, question: ApprovalQuestion, nowMs: number): string | undefined {
+  if (open.status === "approved") return findShortfall(open, question, nowMs);
+  return asksTheSame(open, question) ? undefined : "what is asked has changed";
 }
 
 function contended(): HookgateError {

@@ -78,6 +78,34 @@ export function asksTheSame({ require, approvers }: Approval, question: Approval
   return require === question.require && approvers.join("\n") === question.approvers.join("\n");
 }
 
+/** What a rule demands of what people approved. */
+export type ApprovalDemand = Pick<ApprovalQuestion, "require" | "approvers" | "useWithinMs">;
+
+/**
+ * Why what people approved does not meet a rule: it may be another than the one they were asked by. Only people who may
+ * decide by this one count.
+ * @returns undefined when it does
+ */
+export function findShortfall(
+  { votes, scope = "once", changed }: Approval,
+  { require, approvers, useWithinMs }: ApprovalDemand,
+  nowMs: number,
+): string | undefined {
+  const mayDecide = (by: string): boolean => approvers.length === 0 || approvers.includes(by);
+  const people = new Set(
+    votes.filter(({ by, decision }) => decision === "approve" && mayDecide(by)).map(({ by }) => by),
+  );
+  if (people.size < require) {
+    const have =
+      people.size === 0
+        ? "nobody who may decide has"
+        : `${people.size} of those who may decide ${people.size === 1 ? "has" : "have"}`;
+    return `the rule now needs ${require === 1 ? "a person" : `${require} people`}, and ${have} approved`;
+  }
+  const isLate = scope === "once" && Date.parse(changed) + useWithinMs <= nowMs;
+  return isLate ? "the rule now gives less time to use what is approved once" : undefined;
+}
+
 /**
  * Until when nobody is asked again about a call, by the last approval of it.
  * @returns undefined when nothing stands in the way: only a person's no does, and only for a while

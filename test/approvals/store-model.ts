@@ -102,10 +102,10 @@ async function ask(manager: ApprovalManager, model: ApprovalModel, question: App
   expect(heldUntil).toBeUndefined();
   const open = model.approvals.find((other) => other.command === command && isOpen(other));
   if (open !== undefined) touch(model, open);
-  if (open?.status === "approved") expect([isNew, approval.id]).toEqual([false, open.id]);
+  if (open?.status === "approved" && meets(open, question)) expect([isNew, approval.id]).toEqual([false, open.id]);
   else if (open?.status === "pending" && isSame(open, question)) expect([isNew, approval.id]).toEqual([false, open.id]);
   else {
-    if (open?.status === "pending") settle(model, open, "cancelled");
+    if (open !== undefined && isOpen(open)) settle(model, open, "cancelled");
     expect(isNew).toBe(true);
     const { require, approvers } = question;
     const rest = { require, approvers, voters: [], expiresAtMs: model.nowMs + EXPIRES_MS, scope: "once" as const };
@@ -115,6 +115,11 @@ async function ask(manager: ApprovalManager, model: ApprovalModel, question: App
 
 function isSame(open: ModelApproval, { require, approvers }: ApprovalQuestion): boolean {
   return open.require === require && open.approvers.join() === approvers.join();
+}
+
+/** Whether as many people who may decide have approved as have to. */
+function meets({ voters }: ModelApproval, { require, approvers }: ApprovalQuestion): boolean {
+  return voters.filter((by) => approvers.length === 0 || approvers.includes(by)).length >= require;
 }
 
 interface Vote {

@@ -78,6 +78,7 @@ async function reload(parts: ConfigParts = {}): Promise<void> {
 
 interface Answer {
   readonly approved: boolean;
+  readonly reason: string;
   readonly approval?: { readonly id: string; readonly status: string };
 }
 
@@ -104,10 +105,10 @@ async function begin(tool: string): Promise<{ readonly asked: Promise<Answer>; r
   return { asked, approval };
 }
 
-async function decide(id: string, decision = "approve"): Promise<number> {
+async function decide(id: string, decision = "approve", scope = "once"): Promise<number> {
   const headers = { ...bearer("ann"), "content-type": "application/json" };
   const path = `${url}/v1/approvals/${id}/decision`;
-  return (await request(path, { method: "POST", headers, body: JSON.stringify({ decision }) })).statusCode;
+  return (await request(path, { method: "POST", headers, body: JSON.stringify({ decision, scope }) })).statusCode;
 }
 
 /** Sends a form as a browser does. */
@@ -165,6 +166,29 @@ describe("a reload while a call waits for people", { timeout: 60_000 }, () => {
     expect(await second.asked).toMatchObject({ approved: false, approval: { status: "denied" } });
     running.signal("SIGTERM");
     expect((await running.ended).code).toBe(0);
+  });
+});
+
+describe("a reload to stricter rules", { timeout: 60_000 }, () => {
+  test("takes back what was approved by the weaker ones with the next such call, and says why", async () => {
+    const weak = [{ wait_ms: 0 }];
+    const running = await serve({ rules: weak });
+    const id = (await ask("deploy")).approval?.id ?? "";
+    expect(await decide(id, "approve", "session")).toBe(200);
+    await reload({ rules: [{ wait_ms: 0, reason: "another text" }] });
+    expect(await ask("deploy")).toMatchObject({ approved: true, approval: { id, status: "approved" } });
+    await reload({ rules: [{ wait_ms: 0, require: 2 }] });
+    const why = "the rule now needs 2 people, and 1 of those who may decide has approved";
+    expect(await ask("deploy")).toMatchObject({
+      approved: false,
+      reason: expect.stringContaining(`What was approved before (approval ${id}) does not count: ${why}`) as string,
+      approval: { status: "pending" },
+    });
+    const found = (await listed()).find((each) => each.id === id);
+    expect(found).toMatchObject({ status: "cancelled", ending: { reason: why } });
+    await running.seenError("an approval does not meet the rule any more");
+    await reload({ rules: weak });
+    expect(await ask("deploy")).toMatchObject({ approved: false });
   });
 });
 

@@ -8,6 +8,7 @@ import { approvalMemoryCases } from "./approval-memory.cases.ts";
 import { approvalLinkPageCases } from "./approval-link-page.cases.ts";
 import { approvalPageTextCases } from "./approval-page-text.cases.ts";
 import { approvalPageCases } from "./approval-page.cases.ts";
+import { approvalRuleCases } from "./approval-rules.cases.ts";
 import { approvalTokenCases } from "./approval-token.cases.ts";
 import { approvalUnreadableCases } from "./approval-unreadable.cases.ts";
 import { approvalCases } from "./approvals.cases.ts";
@@ -118,6 +119,7 @@ export const cases: readonly Case[] = [
   ...queryCases,
   ...approvalWaitCases,
   ...approvalStreamCases,
+  ...approvalRuleCases,
   ...approvalTokenCases,
   ...approvalUnreadableCases,
   ...payloadCases,
