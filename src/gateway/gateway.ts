@@ -18,6 +18,7 @@ import type { ReloadPort } from "./reload.ts";
 import { addSessionHookRoutes, type GatewayLifecycle, REGISTERED, type Registering } from "./session-hooks.ts";
 import { addRecordRoutes, type RecordPages } from "./records.ts";
 import type { GatewayOptions } from "./options.ts";
+import { toRefusal } from "./host-auth.ts";
 import { forbidden, overloaded, refusedCredentials } from "./refusals.ts";
 import { readTimeout } from "./timeout.ts";
 import { type Admitted, admitWriter, type Writing } from "./writers.ts";
@@ -195,7 +196,8 @@ class GatewayServer {
       });
       return await toResponse(answer, principal);
     } catch (error) {
-      return isVerificationError(error) ? this.#refuse(refusedCredentials(error)) : this.failed(error);
+      if (!isVerificationError(error)) return this.failed(error);
+      return this.#refuse(refusedCredentials(toRefusal(error, { log: this.#log, caller: name })));
     } finally {
       this.#inFlight.leave();
     }

@@ -133,8 +133,11 @@ export function createSignatureAuthenticator(
   };
 }
 
-/** What a host is told of credentials that are of a known kind and not good: the rule that is broken. */
-function toRefusal(error: unknown, { log, caller }: { readonly log: Log; readonly caller: string }): Refusal {
+/**
+ * What a host is told of credentials that are of a known kind and not good: the rule that is broken.
+ * @throws what is no {@link VerificationError}
+ */
+export function toRefusal(error: unknown, { log, caller }: { readonly log: Log; readonly caller: string }): Refusal {
   if (!isVerificationError(error)) throw error;
   const { code, message, reason, kid } = error;
   log.warn("a host's credentials were refused", { caller, reason, kid });

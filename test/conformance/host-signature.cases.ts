@@ -1,5 +1,6 @@
 import { createGatewayClient, type GatewayClientSigning, type GatewayFetch } from "../../src/client/index.ts";
 import type { Gateway } from "../../src/gateway/index.ts";
+import { createObjectLog, type LogFields } from "../../src/log.ts";
 import type { Hook } from "../../src/picoclaw/index.ts";
 import { createPrivateJwk, toPublicJwk } from "../../src/signing/jwk.ts";
 import { createSecretKey, createSigningKey, type SigningKey } from "../../src/signing/keys.ts";
@@ -84,6 +85,26 @@ export const hostSignatureCases: readonly Case[] = casesOf(
       const token = await sign(CALL);
       equal(summary(await post(gateway, CALL, { "hook-signature": `${token}, ${token}` })), "401 signature_duplicated");
       equal(summary(await post(gateway, CALL)), "401 a bearer token is required");
+    },
+    "each-refusal-says-why-and-the-log-has-the-key": async () => {
+      const lines: LogFields[] = [];
+      const log = createObjectLog((_, line) => lines.push(line));
+      const gateway = await configuredGateway(signatureAuth(), { log });
+      const messages = { aud_mismatch: "aud is not this party", mtd_mismatch: "mtd is not the method of the body" };
+      const bad = { aud_mismatch: { audience: "https://gate.test/" }, mtd_mismatch: { method: "hook.approve_tool" } };
+      const { kid } = await createSecretKey(SECRET);
+      for (const reason of ["aud_mismatch", "mtd_mismatch"] as const) {
+        const { json } = await post(gateway, CALL, { "hook-signature": await sign(CALL, bad[reason]) });
+        equal((json as { readonly error: unknown }).error, {
+          code: -32001,
+          message: messages[reason],
+          data: { reason },
+        });
+        equal(
+          lines.filter((line) => line["reason"] === reason).map((line) => line["kid"]),
+          [kid],
+        );
+      }
     },
     "a-secret-is-no-key-and-a-key-no-secret": async () => {
       const jwk = toPublicJwk(await createPrivateJwk());
