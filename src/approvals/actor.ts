@@ -254,18 +254,20 @@ export class ApprovalActor implements ApprovalPeer, OutboxPeer {
   async #handOn(): Promise<void> {
     let due = this.#outbox.dueCount;
     for (let round = 0; due > 0 && round < MAX_ROUNDS; round += 1) {
+      const askedAtMs = this.#options.now();
+      const { takenCount } = this.#outbox;
       const asked = Array.from({ length: Math.min(MAX_ASKED, Math.ceil(due / MAX_TAKEN)) }, () =>
         this.#options.askGateway(),
       );
       const failed = (await Promise.allSettled(asked)).find((each) => each.status === "rejected");
-      const left = this.#outbox.dueCount;
-      if (failed !== undefined || left >= due) {
+      due = this.#outbox.dueCount;
+      // What is due says nothing: more may have come meanwhile than was taken.
+      if (failed !== undefined || (due > 0 && this.#outbox.takenCount === takenCount)) {
         const error = failed === undefined ? "it took nothing" : String(failed.reason).slice(0, 300);
         this.#options.log.error("no gateway tells people and observers of approvals; it is asked again", { error });
-        this.#outbox.postpone();
+        this.#outbox.postpone(askedAtMs);
         return this.#arm({ isExact: true });
       }
-      due = left;
     }
   }
 

@@ -107,6 +107,7 @@ export class Outbox {
   readonly #exec: SqlExec;
   readonly #now: () => number;
   readonly #log: Log;
+  #takenCount = 0;
 
   constructor({ exec, now, log }: OutboxOptions) {
     this.#exec = exec;
@@ -136,21 +137,27 @@ export class Outbox {
     this.giveUp();
     const due = "SELECT seq FROM outbox WHERE due_ms <= ? ORDER BY due_ms, seq LIMIT ?";
     const sql = `UPDATE outbox SET attempt = attempt + 1, due_ms = ? WHERE seq IN (${due}) RETURNING seq, news, target, attempt, body`;
-    return [...this.#exec(sql, nowMs + LEASE_MS, nowMs, maxEntries)].map((row) => ({
+    const taken = [...this.#exec(sql, nowMs + LEASE_MS, nowMs, maxEntries)].map((row) => ({
       seq: Number(row["seq"]),
       news: String(row["news"]),
       target: String(row["target"]),
       attempt: Number(row["attempt"]),
       body: String(row["body"]),
     }));
+    this.#takenCount += taken.length;
+    return taken;
   }
 
-  /** Puts off what is due, which nobody can take. */
-  postpone(): void {
-    const nowMs = this.#now();
+  /** How many entries were taken since this object was made. */
+  get takenCount(): number {
+    return this.#takenCount;
+  }
+
+  /** Puts off what was due at a time, in milliseconds since the epoch, and which nobody could take. */
+  postpone(askedAtMs: number): void {
     const delay = "MIN(?, ? * (1 << MIN(attempt, 20)))";
     const sql = `UPDATE outbox SET due_ms = ? + ${delay}, attempt = attempt + 1 WHERE due_ms <= ?`;
-    this.#exec(sql, nowMs, MAX_ASK_AGAIN_MS, ASK_AGAIN_MS, nowMs);
+    this.#exec(sql, this.#now(), MAX_ASK_AGAIN_MS, ASK_AGAIN_MS, askedAtMs);
   }
 
   settle({ seq, attempt, outcome, delayMs = 0, error = "" }: DeliveryResult): void {

@@ -29,6 +29,8 @@ interface Stage {
   readonly replies: Reply[];
   /** Whether the gateway can be used, and lives until it has said what came of what it took. */
   gateway: "well" | "broken" | "dies";
+  /** What happens while a gateway that has taken what was due is on its way back. */
+  meanwhile: () => void;
   nowMs: number;
   readonly alarmMs: number | undefined;
   tell(approval: Approval): Promise<void>;
@@ -65,6 +67,7 @@ function openStage(): Stage {
       if (stage.gateway === "broken") throw new Error("the config cannot be used");
       await notifier.deliver();
       await settle();
+      stage.meanwhile();
     },
     now: () => stage.nowMs,
     log: createObjectLog((level, line) => lines.push({ level, ...line })),
@@ -103,6 +106,7 @@ function openStage(): Stage {
     told: [],
     replies: [],
     gateway: "well",
+    meanwhile: () => undefined,
     nowMs: START_MS,
     get alarmMs() {
       return alarmMs;
@@ -157,6 +161,19 @@ describe("an outbox", () => {
     await stage.advance(1000);
     expect(stage.sent).toHaveLength(count);
     expect(await stage.status()).toEqual({ name: "desk", kind: "slack", dropped: 0, waiting: 0, ...status });
+  });
+
+  test("is not taken for one that no gateway empties because more comes in", async () => {
+    const stage = openStage();
+    const [first, second] = [longApproval(stage.nowMs), longApproval(stage.nowMs)];
+    stage.meanwhile = () => {
+      stage.meanwhile = () => undefined;
+      void stage.tell(second);
+    };
+    await stage.tell(first);
+    await stage.advance(1000);
+    expect(stage.sent).toEqual([`${first.id} requested`, `${second.id} requested`]);
+    expect(stage.lines).toEqual([]);
   });
 
   test("asks nobody to decide what cannot be decided any more", async () => {
