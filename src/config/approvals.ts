@@ -39,7 +39,11 @@ export function createApprovalsFromConfig(
   const address = parseStoreAddress(text);
   const store = address && openStore?.(address);
   if (store !== undefined) return new ApprovalManager({ ...options, store, masks: mask.map(parseMaskPath) });
-  throw new ConfigError([{ path: "approvals.store", message: "this runtime has no such store of approvals" }]);
+  const message =
+    address?.kind === "durable_object"
+      ? `there is no Durable Object binding "${address.target}": bind the class ApprovalsObject by this name`
+      : "this runtime has no such store of approvals";
+  throw new ConfigError([{ path: "approvals.store", message }]);
 }
 
 function needsStore({ builtins, processes }: ConfigFile["hooks"]): boolean {

@@ -78,12 +78,14 @@ function checkStore(root: unknown, stores: readonly ApprovalStoreKind[]): readon
     valueAt(root, ["approvals"]) !== undefined ||
     (valueAt(root, [...HOOK, "enabled"]) === true && valueAt(root, ["hooks", "enabled"]) !== false);
   if (!isNeeded) return [];
-  const text = valueAt(root, STORE) ?? DEFAULT_APPROVALS.store;
+  const given = valueAt(root, STORE);
+  const text = given ?? DEFAULT_APPROVALS.store;
   const address = typeof text === "string" ? parseStoreAddress(text) : undefined;
   if (address === undefined) return [];
   if (stores.includes(address.kind)) {
     return address.kind === "redis" ? toProblem(STORE, () => parseRedisAddress(address.target)) : [];
   }
   const usable = stores.length === 0 ? "it has none" : `it has ${stores.join(", ")}`;
-  return [{ at: STORE, message: `this runtime has no store of the kind "${address.kind}": ${usable}` }];
+  const hint = given === undefined ? `missing: the default is "${DEFAULT_APPROVALS.store}", and ` : "";
+  return [{ at: STORE, message: `${hint}this runtime has no store of the kind "${address.kind}": ${usable}` }];
 }

@@ -42,7 +42,7 @@ export { nearestName } from "../nearest.ts";
 export { type Config, MAX_CONFIG_CHARS, parseConfig, type ParseConfigOptions } from "./parse.ts";
 export { type PortLease, PortPool } from "./port-pool.ts";
 export type { ConnectOptions, CreateSpawn, HookCommand, HookConnection, HookPorts } from "./ports.ts";
-export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
+export { collectProblems, ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export {
   type GatewayConfig,
   type HostConfig,

@@ -25,9 +25,10 @@ import type { Config } from "./parse.ts";
 import { formatPath } from "./path.ts";
 import { type PortLease, PortPool } from "./port-pool.ts";
 import type { CreateSpawn, HookPorts } from "./ports.ts";
-import { ConfigError, type ConfigProblem } from "./problem.ts";
+import { collectProblems, ConfigError, type ConfigProblem } from "./problem.ts";
 import type { ProcessConfig, StdioConfig } from "./process-schema.ts";
 import type { BuiltinConfig, ConfigFile } from "./schema.ts";
+import { findUnreachable, loadable } from "./unreachable.ts";
 
 /** A config, and where it is known which of its strings hold a value of the environment. */
 type LoadedConfig = ConfigFile & Partial<Pick<Config, "fromEnvironment">>;
@@ -110,7 +111,6 @@ export async function createManagerFromConfig(
   config: LoadedConfig,
   options: ManagerFromConfigOptions,
 ): Promise<StartedManager> {
-  assertReachable(config, options);
   const { defaults } = config.hooks;
   const { log, now, platform } = options;
   const budgets = {
@@ -141,24 +141,6 @@ export async function createManagerFromConfig(
   return { manager, started: started.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)) };
 }
 
-const UNREACHABLE: Readonly<Record<ProcessConfig["transport"], string>> = {
-  stdio:
-    "this runtime cannot start processes: run a gateway with this hook on Node, and reach it here as a hook with " +
-    '"transport": "http"',
-  http: "this runtime cannot connect to URLs",
-  service: 'only a gateway on Cloudflare Workers has service bindings: use "transport": "http" and the endpoint\'s URL',
-};
-
-/** A hook that this runtime cannot reach would give no verdict for ever: better no gateway than one without its hooks. */
-function assertReachable({ hooks }: ConfigFile, { spawn, connect, bind }: HookPorts): void {
-  const ports = { stdio: spawn, http: connect, service: bind };
-  const problems = loadable(hooks, hooks.processes).flatMap(([name, { transport }]): readonly ConfigProblem[] => {
-    if (ports[transport] !== undefined) return [];
-    return [{ path: formatPath(["hooks", "processes", name, "transport"]), message: UNREACHABLE[transport] }];
-  });
-  if (problems.length > 0) throw new ConfigError(problems);
-}
-
 async function mount(
   hook: Loaded,
   manager: HookManager,
@@ -185,28 +167,33 @@ async function mount(
   };
 }
 
-function loadable<E extends { readonly enabled: boolean }>(
-  { enabled }: { readonly enabled: boolean },
-  entries: Readonly<Record<string, E>>,
-): readonly (readonly [string, E])[] {
-  return enabled ? Object.entries(entries).filter(([, entry]) => entry.enabled) : [];
-}
-
-/** Makes the port of every hook, those that start processes last: a config that is refused has started none. */
+/**
+ * Makes the port of every hook, those that start processes last: a config that is refused has started none, and is refused
+ * with everything that is wrong.
+ */
 async function loadHooks(config: LoadedConfig, options: ManagerFromConfigOptions): Promise<readonly Loaded[]> {
   const { hooks } = config;
-  const processes = loadable(hooks, hooks.processes);
+  const unreachable = findUnreachable(config, options);
+  const lost = new Set(unreachable.map(({ name }) => name));
+  const processes = loadable(hooks, hooks.processes).filter(([name]) => !lost.has(name));
   const loaded: Loaded[] = [];
   const loading = { ...options, config, pool: options.pool ?? new PortPool() };
+  const problems: ConfigProblem[] = [...unreachable];
+  const load = async (make: () => Promise<Loaded>): Promise<void> => {
+    const hook = await collectProblems(problems, make);
+    if (hook !== undefined) loaded.push(hook);
+  };
   try {
     for (const [name, entry] of loadable(hooks, hooks.builtins)) {
-      loaded.push(await loadBuiltin(name, entry, loading));
+      await load(() => loadBuiltin(name, entry, loading));
     }
     for (const isStdio of [false, true]) {
+      if (isStdio && problems.length > 0) throw new ConfigError(problems);
       for (const [name, entry] of processes.filter(([, { transport }]) => (transport === "stdio") === isStdio)) {
-        loaded.push(await loadProcess(name, entry, loading));
+        await load(() => loadProcess(name, entry, loading));
       }
     }
+    if (problems.length > 0) throw new ConfigError(problems);
   } catch (error) {
     await Promise.allSettled(loaded.map(({ lease }) => lease.port.close()));
     throw error;

@@ -32,6 +32,21 @@ export class ConfigError extends HookgateError {
   }
 }
 
+/**
+ * Makes something of a config, or adds what is wrong in it to what was found before.
+ * @returns undefined where something is wrong
+ * @throws {Error} what is no {@link ConfigError}
+ */
+export async function collectProblems<T>(problems: ConfigProblem[], make: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await make();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+}
+
 /** A problem as one line of text: `hooks.json:5:20 hooks.processes.gate.transport: unknown transport, got "sdtio"; …`. */
 export function formatProblem(
   { path, message, value, allowed, nearest, line, column }: ConfigProblem,
@@ -137,12 +152,14 @@ function describe(issue: Issue, at: JsonPath, given: unknown): string {
     if (given === "" && name === "observe") return 'an empty name stands for nothing; write "*" for every event';
     return `unknown ${NOUNS[name] ?? "value"}`;
   }
-  if (issue.code === "too_big") return `expected at most ${issue.maximum}`;
+  const unit = UNITS[Array.isArray(given) ? "array" : typeof given] ?? "";
+  if (issue.code === "too_big") return `expected at most ${issue.maximum}${unit}`;
   if (issue.code !== "too_small") return issue.message;
-  return issue.origin === "number" || issue.origin === "int"
-    ? `expected at least ${issue.minimum}`
-    : "must not be empty";
+  return unit !== "" && issue.minimum === 1 ? "must not be empty" : `expected at least ${issue.minimum}${unit}`;
 }
+
+/** What is counted of a value that is too short or too long. */
+const UNITS: Readonly<Record<string, string>> = { string: " characters", array: " entries", object: " entries" };
 
 /** The nearest of the allowed names, as a finding has it. */
 export function meant(given: string, names: readonly string[]): { readonly nearest?: string } {

@@ -1,11 +1,11 @@
 import {
+  collectProblems,
   type Config,
   ConfigError,
+  type ConfigProblem,
   createBuiltins,
   createHostFromConfig,
-  type GatewayConfig,
   type HookPorts,
-  parseConfig,
   type StartedHost,
   type YamlPorts,
 } from "../config/index.ts";
@@ -15,8 +15,9 @@ import type { OutboxNotifier } from "../approvals/index.ts";
 import type { BuiltinRegistry, HookHost } from "../picoclaw/index.ts";
 import type { IsolateRecorder } from "../records/index.ts";
 import { answerRefusal } from "./answer.ts";
-import { type EdgeApprovalPorts, openEdgeApprovals } from "./edge-approvals.ts";
-import { EDGE_RECORD_PLACES, type EdgeRecordPorts, explainAbsent, openEdgeRecording } from "./edge-records.ts";
+import { type EdgeApprovalPorts, type EdgeApprovals, openEdgeApprovals } from "./edge-approvals.ts";
+import { findHookFiles, readConfig, withBundled, withoutConcurrency, withoutHumanApproval } from "./edge-config.ts";
+import { type EdgeRecordPorts, explainAbsent, openEdgeRecording } from "./edge-records.ts";
 import { type CreateGatewayAuthOptions, createGatewayFromConfig } from "./from-config.ts";
 import type { Gateway } from "./gateway.ts";
 import type { PeerInfo } from "./origin.ts";
@@ -104,10 +105,6 @@ interface Built {
   readonly notifier: OutboxNotifier | undefined;
 }
 
-/** Anyone can reach a gateway on the edge, and could answer for its hooks and read what agents say. */
-const UNGUARDED =
-  'refusing to serve without authentication: configure gateway.auth, or set HOOKGATE_DEV to "1" to serve this machine only';
-
 /** What the gateways of an isolate share where two requests have built one: records of an isolate are one chain. */
 interface Shared {
   recorder?: IsolateRecorder | undefined;
@@ -117,28 +114,10 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Built
   const { ports, log = silentLog } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(isText));
   const config = readConfig(options, env);
-  const recorder = (shared.recorder ??= openRecorder(config, options));
-  const asking: { host?: HookHost } = {};
-  const { approvals, builtins, links, notifier } = await openEdgeApprovals(config, {
-    ports: options.approvals,
-    registry: options.builtins,
-    host: () => asking.host,
-    hooks: ports,
-    log,
-  });
-  const { host, manager, yaml } = await createHostFromConfig(withBundled(config, options), {
-    ...ports,
-    builtins,
-    replay: approvals?.store,
-    sessionStore: approvals?.store.sessionHooks,
-    log,
-    now,
-    waitForHooks: false,
-    yaml: toYamlPorts(options, env),
-    onDecision: recorder?.onDecision,
-  });
+  const { recorder, people, started } = await buildParts(config, { options, env, shared });
+  const { approvals, links, notifier } = people;
+  const { host, manager, yaml } = started;
   assertRunnable(yaml);
-  asking.host = host;
   const gateway = await createGatewayFromConfig(withoutConcurrency(config.gateway), {
     ...ports.platform,
     recording: recorder,
@@ -156,35 +135,53 @@ async function build(options: EdgeGatewayOptions, shared: Shared): Promise<Built
   return { gateway, notifier };
 }
 
-/** A config that may be served. */
-function readConfig(options: EdgeGatewayOptions, env: YamlPorts["env"]): Config {
-  const { configName: file } = options;
-  const config = parseConfig(toText(options), {
-    env,
-    builtins: createBuiltins({ registry: options.builtins }),
-    file,
-    recordPlaces: options.records === undefined ? [] : EDGE_RECORD_PLACES,
-    approvalStores: options.approvals?.stores ?? [],
-  });
-  const { auth } = config.gateway;
-  if (Object.values(auth).every(({ length }) => length === 0) && options.isLocal !== true) {
-    throw new HookgateError("ERR_CONFIG", UNGUARDED);
-  }
-  return config;
+interface Building {
+  readonly options: EdgeGatewayOptions;
+  readonly env: YamlPorts["env"];
+  readonly shared: Shared;
+}
+
+/** What a gateway is made of. */
+interface Parts {
+  readonly recorder: IsolateRecorder | undefined;
+  readonly people: EdgeApprovals;
+  readonly started: StartedHost;
+}
+
+/**
+ * Makes what a config asks for.
+ * @throws {ConfigError} with everything at once that the runtime lacks for it
+ */
+async function buildParts(config: Config, { options, env, shared }: Building): Promise<Parts> {
+  const { ports, configName, builtins: registry, log = silentLog } = options;
+  const problems: ConfigProblem[] = [...findHookFiles(config)];
+  const recorder = await collectProblems(problems, async () => (shared.recorder ??= openRecorder(config, options)));
+  const asking: { host?: HookHost } = {};
+  const people = await collectProblems(problems, () =>
+    openEdgeApprovals(config, { ports: options.approvals, registry, host: () => asking.host, hooks: ports, log }),
+  );
+  const { approvals, builtins = createBuiltins({ registry }) } = people ?? {};
+  const usable = people === undefined ? withoutHumanApproval(config) : config;
+  const started = await collectProblems(problems, () =>
+    createHostFromConfig(withBundled(usable, options), {
+      ...ports,
+      builtins,
+      replay: approvals?.store,
+      sessionStore: approvals?.store.sessionHooks,
+      log,
+      now,
+      waitForHooks: false,
+      yaml: toYamlPorts(options, env),
+      onDecision: recorder?.onDecision,
+    }),
+  );
+  if (people === undefined || started === undefined || problems.length > 0) throw new ConfigError(problems, configName);
+  asking.host = started.host;
+  return { recorder, people, started };
 }
 
 function hasTargets({ approvals }: Config): boolean {
   return (approvals?.notify ?? []).length > 0;
-}
-
-/** A hook file that is part of the program is loaded whether or not the config has `yaml`. */
-function withBundled(config: Config, { hooksYaml }: EdgeGatewayOptions): Config {
-  return hooksYaml === undefined ? config : { ...config, yaml: config.yaml ?? { allow_session_bash: false } };
-}
-
-/** The platform bounds how many calls are under way; one that is torn down without notice would be counted for ever. */
-function withoutConcurrency(config: GatewayConfig): GatewayConfig {
-  return { ...config, limits: { ...config.limits, max_concurrency: Number.MAX_SAFE_INTEGER } };
 }
 
 function openRecorder({ records }: Config, options: EdgeGatewayOptions): IsolateRecorder | undefined {
@@ -214,12 +211,6 @@ function assertRunnable(yaml: StartedHost["yaml"]): void {
 }
 
 const now = (): number => performance.now();
-
-function toText({ config, configName }: EdgeGatewayOptions): string {
-  if (typeof config === "string") return config;
-  if (typeof config === "object" && config !== null) return JSON.stringify(config);
-  throw new ConfigError([{ path: "$", message: "missing: the config, as a table or as JSON text" }], configName);
-}
 
 function isText(entry: readonly [string, unknown]): entry is [string, string] {
   return typeof entry[1] === "string";

@@ -93,7 +93,7 @@ test.each(["redis://:hunter2@h:99999", "redis://:hunter2@h/one", "redis://:hunte
 );
 
 test("a runtime without stores refuses a config that needs one, and no other", () => {
-  expect(problemsOf({ hooks }, [])).toEqual(['approvals.store: this runtime has no store of the kind "s']);
+  expect(problemsOf({ hooks }, [])).toEqual(['approvals.store: missing: the default is "sqlite:hookgate']);
   expect(problemsOf({ approvals: { store: "memory" } }, ["durable_object"])).toHaveLength(1);
   expect(problemsOf({ hooks: { enabled: false, ...hooks } }, [])).toEqual([]);
   expect(problemsOf({ hooks: { builtins: { human_approval: { ...HOOK, enabled: false } } } }, [])).toEqual([]);

@@ -231,6 +231,20 @@ describe("a config that is not good", () => {
     expect(found.at(-1)).toMatchObject({ nearest: "host" });
   });
 
+  test("has a text or a list that is too short or too long", () => {
+    const approvals = { link_secret: "short", url: `https://gate.example/${"x".repeat(2048)}` };
+    const found = problems({ hooks: {}, approvals });
+    expect(found.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      "approvals.link_secret: expected at least 32 characters",
+      "approvals.url: expected at most 2048 characters",
+    ]);
+    expect(found[0]).not.toHaveProperty("value");
+    const notify = Array.from({ length: 51 }, () => ({ type: "command", command: "true" }));
+    expect(problems({ hooks: {}, approvals: { notify } })).toEqual([
+      { path: "approvals.notify", message: "expected at most 50 entries", value: "an array" },
+    ]);
+  });
+
   test("is told of everything at once, each on its line", () => {
     const text = `{
   "hooks": {

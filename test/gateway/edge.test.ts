@@ -1,45 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryApprovalStore, type OutboxPeer } from "../../src/approvals/index.ts";
-import { createEdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
-import type { PeerInfo } from "../../src/gateway/origin.ts";
-import { createObjectLog, type LogFields } from "../../src/log.ts";
+import { createMemoryApprovalStore } from "../../src/approvals/index.ts";
+import type { EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createBuiltinRegistry } from "../../src/picoclaw/index.ts";
 import { createFetchExchange } from "../../src/transport/fetch-exchange.ts";
 import { sha256 } from "../records/fixtures.ts";
-
-const TOKEN_SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-const OPEN = { hooks: { builtins: { deny_tools: { enabled: true, config: { tools: ["rm"] } } } } };
-const GUARDED = { ...OPEN, gateway: { auth: { tokens: [{ name: "bot", sha256: TOKEN_SHA256 }] } } };
-
-interface Ask {
-  readonly host?: string;
-  readonly token?: string;
-  /** What is read instead of calling. */
-  readonly path?: string;
-  /** What is called. */
-  readonly method?: string;
-}
-
-interface Stage {
-  readonly lines: LogFields[];
-  ask(request?: Ask, info?: PeerInfo): Promise<Response>;
-}
-
-function createStage(options: Partial<EdgeGatewayOptions>): Stage {
-  const lines: LogFields[] = [];
-  const log = createObjectLog((level, line) => lines.push({ level, ...line }));
-  const gateway = createEdgeGateway({ config: OPEN, configName: "CONFIG", env: {}, ports: {}, log, ...options });
-  return {
-    lines,
-    ask({ host = "gateway.example.com", token, path, method = "hook.before_tool" } = {}, info = {}) {
-      const headers = new Headers({ "content-type": "application/json", host });
-      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-      if (path !== undefined) return gateway.fetch(new Request(`https://${host}${path}`, { headers }), info);
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { tool: "rm" } });
-      return gateway.fetch(new Request(`https://${host}/rpc`, { method: "POST", headers, body }), info);
-    },
-  };
-}
+import { createStage, GUARDED, NO_OUTBOX, OPEN, secretHook, type Stage, stdioHook } from "./edge-stage.ts";
 
 describe("a gateway on the edge", () => {
   test("serves whoever has a token", async () => {
@@ -190,14 +155,6 @@ describe("records on the edge", () => {
   });
 });
 
-function secretHook(secret: string): object {
-  return { enabled: true, transport: "http", url: "https://hooks.example.com/", secret, intercept: ["before_tool"] };
-}
-
-function stdioHook(): object {
-  return { enabled: true, command: ["python3", "gate.py"], intercept: ["before_tool"] };
-}
-
 async function errorOf(config: object, approvals?: EdgeGatewayOptions["approvals"]): Promise<unknown> {
   const { ask, lines } = createStage({ config, approvals });
   expect((await ask({ token: "test" })).status).toBe(500);
@@ -205,13 +162,9 @@ async function errorOf(config: object, approvals?: EdgeGatewayOptions["approvals
 }
 
 describe("notifications on the edge", () => {
-  const outbox: OutboxPeer = {
-    enqueue: () => Promise.resolve(),
-    exchange: () => Promise.reject(new Error("the object is not there")),
-  };
   const approvals: EdgeGatewayOptions["approvals"] = {
     stores: ["durable_object"],
-    open: () => Object.assign(createMemoryApprovalStore(), { outbox: () => outbox }),
+    open: () => Object.assign(createMemoryApprovalStore(), { outbox: () => NO_OUTBOX }),
   };
   const slack = { type: "slack", url: "https://hooks.slack.test/x" };
   const stageOf = (notify: readonly object[]): Stage =>
@@ -317,7 +270,12 @@ describe("human approvals on the edge", () => {
     const notify = [{ type: "slack", url: "https://hooks.slack.test/x" }];
     expect(await errorOf(asking)).toContain('no store of the kind "sqlite": it has none');
     expect(await errorOf(asking, ports)).toContain('no store of the kind "sqlite": it has durable_object');
-    expect(await errorOf({ ...asking, approvals }, ports)).toContain("no such store of approvals");
-    expect(await errorOf({ ...asking, approvals: { ...approvals, notify } }, ports)).toContain("notifies nobody");
+    expect(await errorOf(asking, ports)).toContain('missing: the default is "sqlite:hookgate-approvals.db"');
+    const unbound =
+      'approvals.store: there is no Durable Object binding "NOBODY": bind the class ApprovalsObject by this name';
+    expect(await errorOf({ ...asking, approvals }, ports)).toBe(`CONFIG ${unbound}`);
+    expect(await errorOf({ ...asking, approvals: { ...approvals, notify } }, ports)).toBe(`CONFIG ${unbound}`);
+    const memory = { stores: ["durable_object"] as const, open: () => createMemoryApprovalStore() };
+    expect(await errorOf({ ...asking, approvals: { ...approvals, notify } }, memory)).toContain("notifies nobody");
   });
 });
