@@ -90,10 +90,14 @@ const TEXTS: ReadonlyMap<string, string> = new Map([
   ["EHOSTUNREACH", "there is no way to the address"],
   ["ENETUNREACH", "there is no way to the network"],
   ["ETIMEDOUT", "no answer in time"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "what listens there does not speak TLS"],
+  ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "what listens there does not speak TLS"],
 ]);
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error ? String(error.code) : "";
-  return TEXTS.get(code) ?? (code === "" || error instanceof ProbeError ? error.message : `${error.message} (${code})`);
+  // The message of OpenSSL has the line of its source.
+  const text = "reason" in error && typeof error.reason === "string" ? error.reason : error.message;
+  return TEXTS.get(code) ?? (code === "" || error instanceof ProbeError ? error.message : `${text} (${code})`);
 }

@@ -1,12 +1,12 @@
 import { createRemoteHook, type GatewayConfig, type HttpConfig, type RemoteHook } from "../config/index.ts";
-import { isHookCallError } from "../errors.ts";
+import { HookCallError, isHookCallError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { decodeJsonObject } from "../signing/base64url.ts";
 import { CLOCK_SKEW_SECONDS, SIGNATURE_HEADER } from "../signing/token.ts";
 import { createUuidV7 } from "../signing/uuid.ts";
 import { isVerificationError } from "../signing/verification-error.ts";
 import { encodeRequest } from "../transport/http-body.ts";
-import { ExchangeError, type HttpReply } from "../transport/http-exchange.ts";
+import type { HttpReply } from "../transport/http-exchange.ts";
 import { createFixedHeaders, createRequestHeaders } from "../transport/http-headers.ts";
 import { checkHead, HttpStatusError, parseHttpReply } from "../transport/http-reply.ts";
 import type { SignedMessage } from "../transport/signature.ts";
@@ -79,8 +79,10 @@ async function greet(patient: Patient, remote: RemoteHook, tools: Tools): Promis
     const named =
       typeof hello === "string" ? { outcome: "ok" as const, found: hello } : toFailure(hello.error, patient);
     const greeted: Step = { step: "hello", ms, ...named };
+    // Before its keys are fetched, which takes its time.
+    const clock = clockOf(reply, ms);
     const checked = await checkSignature(patient, { reply, signed, now });
-    return [greeted, ...checked, clockOf(reply, ms)];
+    return [greeted, ...checked, clock];
   } catch (error) {
     return [{ step: "hello", ms: now() - startedAtMs, ...toFailure(error, patient) }];
   }
@@ -102,7 +104,7 @@ async function send(
   const fixed = createFixedHeaders(entry.headers, { hook: name, log });
   const controller = new AbortController();
   const timer = setTimeout(
-    () => controller.abort(new ExchangeError("connect_timeout", { retry: "never" })),
+    () => controller.abort(new HookCallError("timeout", `no reply within ${TIMEOUT_MS} ms`)),
     TIMEOUT_MS,
   );
   try {

@@ -1,8 +1,15 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createNodeHookEndpoint, serveEndpoint } from "../../adapters/node/index.ts";
+import { hintOf } from "../../src/cli/hints.ts";
+import type { HookEndpoint } from "../../src/endpoint/index.ts";
 import { createPrivateJwk, toPublicJwk } from "../../src/signing/jwk.ts";
-import { type Desk, openDesk, SECRET } from "./desk.ts";
+import { verificationReasons } from "../../src/signing/verification-error.ts";
+import { type Desk, GATEWAY, openDesk, policy, SECRET } from "./desk.ts";
 import { makeDir, type Ran, removeDir, run } from "./run.ts";
 
 let cwd: string;
@@ -204,6 +211,73 @@ describe("hookgate check of a hook over HTTP", () => {
     expect(failure(unknown)).toMatch(/^dns: .*; is the host in the hook's url spelled right\?$/);
   });
 
+  test("says of everything that can be wrong with an answer what to do", { timeout: 30_000 }, async () => {
+    const answers: Readonly<Record<string, readonly [status: number, body: string, found: RegExp, hint: RegExp]>> = {
+      moved: [302, "", /^HTTP status 302$/, /redirects are not followed/],
+      empty: [204, "", /^HTTP status 204$/, /no hook endpoint/],
+      missing: [404, "", /^HTTP status 404$/, /the path in the hook's url/],
+      busy: [429, "", /^HTTP status 429$/, /fewer calls/],
+      broken: [500, "", /^HTTP status 500$/, /log should say why/],
+      prose: [200, "hello", /not one JSON value/, /protocol\.md/],
+      other: [200, '{"jsonrpc":"2.0","id":"x","result":{}}', /does not have the id/, /protocol\.md/],
+      no: [200, "{}", /not a JSON-RPC 2\.0 reply/, /protocol\.md/],
+      long: [200, "x".repeat(2_000_000), /longer than allowed/, /max_message_bytes/],
+      cut: [0, "", /connection was closed/, /log should say why/],
+      hung: [-1, "", /^no reply within 5000 ms$/, /does not answer/],
+    };
+    const server = createServer((request, response) => {
+      const [status = 0, body] = answers[request.url?.slice(1) ?? ""] ?? [];
+      if (status === 0) request.socket.destroy();
+      if (status > 0) response.writeHead(status, { "content-type": "application/json" }).end(body);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const port = (server.address() as AddressInfo).port;
+    const base = { enabled: true, transport: "http", unsigned: true, intercept: ["before_tool"] };
+    const names = Object.keys(answers);
+    const processes = Object.fromEntries(
+      names.map((name) => [name, { ...base, url: `http://127.0.0.1:${port}/${name}` }]),
+    );
+    const dir = await makeDir({ "hooks.json": { hooks: { processes } } });
+    const { stdout } = await run(["check", "--json"], { cwd: dir });
+    server.closeAllConnections();
+    server.close();
+    await removeDir(dir);
+    const { hooks } = JSON.parse(stdout) as { readonly hooks: readonly (Steps & { readonly name: string })[] };
+    for (const { name, steps } of hooks) {
+      const [, , found, hint] = answers[name] ?? [];
+      const hello = steps.find(({ step }) => step === "hello");
+      expect(hello, name).toMatchObject({ outcome: "failed", found: expect.stringMatching(found ?? "") as unknown });
+      expect(hello?.hint, name).toMatch(hint ?? "");
+    }
+    expect(hooks).toHaveLength(names.length);
+  });
+
+  test("has a hint for every reason that a signature can be refused for", () => {
+    const found = verificationReasons.flatMap((reason) => [`request:${reason}`, `reply:${reason}`]);
+    expect(found.filter((each) => hintOf(each).hint === undefined)).toEqual([]);
+  });
+
+  test("looks at the clock when the reply comes, not when its keys are there", { timeout: 30_000 }, async () => {
+    const [ours, own] = [await createPrivateJwk(), await createPrivateJwk()];
+    let endpoint: HookEndpoint | undefined;
+    const answer = (request: Request): Promise<Response> =>
+      request.method === "GET" || endpoint === undefined ? new Promise(() => {}) : endpoint.fetch(request);
+    const served: HookEndpoint = { fetch: answer, answer, ready: () => Promise.resolve() };
+    const listener = await serveEndpoint(served, { port: 0, overrideGlobalObjects: false, timeouts: { drainMs: 1 } });
+    const url = `${listener.url}/hook`;
+    const keys = { gateway: toPublicJwk(ours), own };
+    endpoint = createNodeHookEndpoint(policy, { name: "desk", url, gateway: GATEWAY, keys });
+    const remote = { url, reply_jwks: `${listener.url}/.well-known/jwks.json` };
+    const { steps } = await check(remote, { signing_key: ours });
+    await listener.close();
+    expect(steps.at(-2)).toMatchObject({
+      step: "signature",
+      outcome: "failed",
+      hint: "can this machine reach reply_jwks?",
+    });
+    expect(steps.at(-1)).toMatchObject({ step: "clock", outcome: "ok", found: "the same" });
+  });
+
   test("finds that the clocks are apart", async () => {
     desk = await openDesk({ now: () => Date.now() + 20_000 });
     const near = await check({ url: desk.hook, secret: "${env:DESK}" });
@@ -230,6 +304,12 @@ describe("hookgate check of a hook over HTTP", () => {
     const found = await check({ url: `https://127.0.0.1:${port}/`, secret: "${env:DESK}" });
     server.close();
     expect(outcomes(found)).toEqual({ dns: "ok", connect: "ok", tls: "failed" });
-    expect(failure(found)).toMatch(/certificate.*; its certificate must be valid for that host/);
+    expect(failure(found)).toMatch(/certificate.*; .* its certificate valid for that host/);
+  });
+
+  test("says that there is no TLS where there is none", async () => {
+    desk = await openDesk();
+    const found = await check({ url: desk.hook.replace("http:", "https:"), secret: "${env:DESK}" });
+    expect(failure(found)).toMatch(/^tls: what listens there does not speak TLS; is the port one for https/);
   });
 });
