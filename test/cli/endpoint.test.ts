@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -225,7 +225,7 @@ describe("hookgate check of a hook over HTTP", () => {
       cut: [0, "", /connection was closed/, /log should say why/],
       hung: [-1, "", /^no reply within 5000 ms$/, /does not answer/],
     };
-    const server = createServer((request, response) => {
+    const server = createHttpServer((request, response) => {
       const [status = 0, body] = answers[request.url?.slice(1) ?? ""] ?? [];
       if (status === 0) request.socket.destroy();
       if (status > 0) response.writeHead(status, { "content-type": "application/json" }).end(body);
