@@ -259,14 +259,14 @@ describe("hookgate check of a hook over HTTP", () => {
 
   test("looks at the clock when the reply comes, not when its keys are there", { timeout: 30_000 }, async () => {
     const [ours, own] = [await createPrivateJwk(), await createPrivateJwk()];
-    let endpoint: HookEndpoint | undefined;
+    const made: HookEndpoint[] = [];
     const answer = (request: Request): Promise<Response> =>
-      request.method === "GET" || endpoint === undefined ? new Promise(() => {}) : endpoint.fetch(request);
+      (request.method === "GET" ? undefined : made[0]?.fetch(request)) ?? new Promise(() => {});
     const served: HookEndpoint = { fetch: answer, answer, ready: () => Promise.resolve() };
     const listener = await serveEndpoint(served, { port: 0, overrideGlobalObjects: false, timeouts: { drainMs: 1 } });
     const url = `${listener.url}/hook`;
     const keys = { gateway: toPublicJwk(ours), own };
-    endpoint = createNodeHookEndpoint(policy, { name: "desk", url, gateway: GATEWAY, keys });
+    made.push(createNodeHookEndpoint(policy, { name: "desk", url, gateway: GATEWAY, keys }));
     const remote = { url, reply_jwks: `${listener.url}/.well-known/jwks.json` };
     const { steps } = await check(remote, { signing_key: ours });
     await listener.close();
