@@ -4,6 +4,7 @@ import type { Greeting, OutgoingMessage, Transport } from "../../src/transport/c
 import {
   ExchangeError,
   type HttpExchange,
+  type HttpHead,
   type HttpReply,
   type HttpRequest,
 } from "../../src/transport/http-exchange.ts";
@@ -89,8 +90,15 @@ export class FakeExchange implements HttpExchange {
   send(request: HttpRequest): Promise<HttpReply> {
     const value: unknown = JSON.parse(decoder.decode(request.body));
     const batch = Array.isArray(value) ? value.map(toSent) : [];
+    // Its own accessors and methods are those of a class.
+    const { url, headers, body, signal, maxBodyBytes } = request;
     const sent = {
-      ...request,
+      url,
+      headers,
+      body,
+      signal,
+      maxBodyBytes,
+      wantsBody: (head: HttpHead) => request.wantsBody(head),
       message: Array.isArray(value) ? { method: "batch", params: null } : toSent(value),
       batch,
     };
