@@ -118,7 +118,14 @@ export class OutboxNotifier {
   }
 
   async #deliver({ target: name, news: told, attempt, body }: OutboxEntry): Promise<Outcome> {
-    const approval = readApproval(body);
+    let approval: Approval;
+    try {
+      approval = readApproval(body);
+    } catch (error) {
+      // It would not be read the next time either.
+      this.#log.error("a notice cannot be read, and is given up", { target: name, error: toReason(error) });
+      return { outcome: "failed", error: "it cannot be read" };
+    }
     const news = told === "requested" ? told : "decided";
     if (name !== EVERYONE) return this.#notify(name, { news, approval, attempt });
     // First what can fail: observers are told once.

@@ -68,7 +68,7 @@ const SCHEMA = `
 CREATE TABLE IF NOT EXISTS outbox (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, approval TEXT NOT NULL, news TEXT NOT NULL, target TEXT NOT NULL,
   attempt INTEGER NOT NULL, due_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, body TEXT NOT NULL,
-  UNIQUE (approval, news, target)
+  asked INTEGER NOT NULL DEFAULT 0, UNIQUE (approval, news, target)
 );
 CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due_ms);
 CREATE INDEX IF NOT EXISTS outbox_target ON outbox (target);
@@ -114,6 +114,11 @@ export class Outbox {
     this.#now = now;
     this.#log = log;
     exec(SCHEMA);
+    const [{ count } = {}] = exec(
+      "SELECT COUNT(*) AS count FROM sqlite_master WHERE name = 'outbox' AND sql LIKE '% asked %'",
+    );
+    // An outbox of before has the column not.
+    if (count === 0) exec("ALTER TABLE outbox ADD COLUMN asked INTEGER NOT NULL DEFAULT 0");
   }
 
   /** Keeps a notice for a target; what is there stays as it is. */
@@ -136,7 +141,7 @@ export class Outbox {
     const nowMs = this.#now();
     this.giveUp();
     const due = "SELECT seq FROM outbox WHERE due_ms <= ? ORDER BY due_ms, seq LIMIT ?";
-    const sql = `UPDATE outbox SET attempt = attempt + 1, due_ms = ? WHERE seq IN (${due}) RETURNING seq, news, target, attempt, body`;
+    const sql = `UPDATE outbox SET attempt = attempt + 1, asked = 0, due_ms = ? WHERE seq IN (${due}) RETURNING seq, news, target, attempt, body`;
     const taken = [...this.#exec(sql, nowMs + LEASE_MS, nowMs, maxEntries)].map((row) => ({
       seq: Number(row["seq"]),
       news: String(row["news"]),
@@ -153,10 +158,13 @@ export class Outbox {
     return this.#takenCount;
   }
 
-  /** Puts off what was due at a time, in milliseconds since the epoch, and which nobody could take. */
+  /**
+   * Puts off what was due at a time, in milliseconds since the epoch, and which nobody could take. That was no attempt to
+   * deliver it.
+   */
   postpone(askedAtMs: number): void {
-    const delay = "MIN(?, ? * (1 << MIN(attempt, 20)))";
-    const sql = `UPDATE outbox SET due_ms = ? + ${delay}, attempt = attempt + 1 WHERE due_ms <= ?`;
+    const delay = "MIN(?, ? * (1 << MIN(asked, 20)))";
+    const sql = `UPDATE outbox SET due_ms = ? + ${delay}, asked = asked + 1 WHERE due_ms <= ?`;
     this.#exec(sql, this.#now(), MAX_ASK_AGAIN_MS, ASK_AGAIN_MS, askedAtMs);
   }
 

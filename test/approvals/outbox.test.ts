@@ -10,7 +10,8 @@ import {
   type NotificationTarget,
   OutboxNotifier,
 } from "../../src/approvals/index.ts";
-import { createObjectLog, type LogFields } from "../../src/log.ts";
+import { Outbox, type SqlExec } from "../../src/approvals/outbox.ts";
+import { createObjectLog, type LogFields, silentLog } from "../../src/log.ts";
 import { newApproval } from "../conformance/approval-fixture.ts";
 
 const START_MS = Date.UTC(2026, 10, 28);
@@ -40,6 +41,16 @@ interface Stage {
   status(): Promise<NotificationStatus | undefined>;
 }
 
+function toExec(database: DatabaseSync): SqlExec {
+  return (sql, ...values) => {
+    if (values.length > 0 || sql.startsWith("SELECT") || sql.includes("RETURNING")) {
+      return database.prepare(sql).all(...values);
+    }
+    database.exec(sql);
+    return [];
+  };
+}
+
 function openStage(): Stage {
   const database = new DatabaseSync(":memory:");
   let alarmMs: number | undefined;
@@ -50,15 +61,7 @@ function openStage(): Stage {
   };
   const actor = new ApprovalActor({
     storage: {
-      sql: {
-        exec(sql, ...values) {
-          if (values.length > 0 || sql.startsWith("SELECT") || sql.includes("RETURNING")) {
-            return database.prepare(sql).all(...values);
-          }
-          database.exec(sql);
-          return [];
-        },
-      },
+      sql: { exec: toExec(database) },
       transactionSync: (work) => work(),
       getAlarm: async () => alarmMs ?? null,
       setAlarm: async (timeMs) => void (alarmMs = timeMs),
@@ -174,6 +177,41 @@ describe("an outbox", () => {
     await stage.advance(1000);
     expect(stage.sent).toEqual([`${first.id} requested`, `${second.id} requested`]);
     expect(stage.lines).toEqual([]);
+  });
+
+  test("uses up no attempt while no gateway can be asked", async () => {
+    const stage = openStage();
+    stage.gateway = "broken";
+    await stage.tell(longApproval(stage.nowMs));
+    await stage.advance(DAY_MS / 4);
+    stage.gateway = "well";
+    stage.replies.push("later", "later");
+    await stage.advance(7_200_000);
+    expect(stage.sent).toHaveLength(3);
+    expect(await stage.status()).toMatchObject({ delivered: 1, failed: 0, waiting: 0 });
+  });
+
+  test("gives up what cannot be read, and says so", async () => {
+    const stage = openStage();
+    const { id } = longApproval(stage.nowMs);
+    const notice = { approval: id, news: "requested", body: "{", untilMs: stage.nowMs + DAY_MS } as const;
+    await stage.actor.enqueue(notice, ["desk"]);
+    await stage.advance(60_000);
+    expect(await stage.status()).toMatchObject({ failed: 1, waiting: 0, last_error: "it cannot be read" });
+  });
+
+  test("that is of before what it counts now goes on", () => {
+    const database = new DatabaseSync(":memory:");
+    const before =
+      "seq INTEGER PRIMARY KEY AUTOINCREMENT, approval TEXT NOT NULL, news TEXT NOT NULL, target TEXT NOT NULL, attempt INTEGER NOT NULL, due_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, body TEXT NOT NULL, UNIQUE (approval, news, target)";
+    database.exec(
+      `CREATE TABLE outbox (${before}); INSERT INTO outbox VALUES (1, 'a', 'decided', 'desk', 3, 0, 9, '{}')`,
+    );
+    for (let start = 0; start < 2; start += 1) {
+      const outbox = new Outbox({ exec: toExec(database), now: () => 1, log: silentLog });
+      outbox.postpone(1);
+    }
+    expect(database.prepare("SELECT attempt, asked FROM outbox").all()).toEqual([{ attempt: 3, asked: 1 }]);
   });
 
   test("asks nobody to decide what cannot be decided any more", async () => {
