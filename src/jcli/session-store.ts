@@ -119,16 +119,28 @@ export function toRowChange({ hooks, ...change }: SessionChange): SessionRowChan
   return { ...change, text: toSessionText(hooks) };
 }
 
+/** The hooks of a session that a store keeps and nobody can read: all that can be done is to take them away. */
+export class UnreadableSessionError extends HookgateError {
+  /** By which they can be replaced. */
+  readonly version: number;
+
+  constructor(version: number, cause: unknown) {
+    const why = "it holds hooks of this session that cannot be read: remove all of them, and register them anew";
+    super("ERR_STORE_UNAVAILABLE", `the store of session hooks is not available: ${why}`, { cause });
+    this.version = version;
+  }
+}
+
 /**
  * Reads what a store kept of a session.
- * @throws {HookgateError} `ERR_STORE_UNAVAILABLE` when it is nothing that {@link toSessionText} made
+ * @throws {UnreadableSessionError} when it is nothing that {@link toSessionText} made
  */
 export function readSession({ version, text }: SessionRow): KeptSession {
   try {
     if (text.length > MAX_SESSION_BYTES) throw new RangeError("it is too long");
     return { version: versionSchema.parse(version), hooks: keptSchema.parse(JSON.parse(text)) };
   } catch (cause) {
-    throw sessionsUnavailable("it holds hooks of a session that cannot be read", cause);
+    throw new UnreadableSessionError(version, cause);
   }
 }
 

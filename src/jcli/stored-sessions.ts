@@ -17,7 +17,7 @@ import {
   type SavedHook,
   toSavedHook,
 } from "./session-entry.ts";
-import type { KeptSession, SessionHookStore, SessionNews } from "./session-store.ts";
+import { type KeptSession, type SessionHookStore, type SessionNews, UnreadableSessionError } from "./session-store.ts";
 
 /** Options of {@link StoredSessionHooks}. */
 export interface StoredSessionHooksOptions extends SessionHooksOptions {
@@ -145,7 +145,7 @@ export class StoredSessionHooks {
    * @throws {HookgateError} `ERR_STORE_UNAVAILABLE`
    */
   async end(sessionId: string): Promise<void> {
-    if (isSessionId(sessionId)) await this.#change(sessionId, (before) => (before.length === 0 ? before : []));
+    if (isSessionId(sessionId)) await this.#change(sessionId, removeAll);
   }
 
   /**
@@ -263,10 +263,7 @@ export class StoredSessionHooks {
   }
 
   /** Changes a session's hooks: one change after the other in this process, and again where another was faster. */
-  async #change(
-    sessionId: string,
-    edit: (hooks: readonly SavedHook[]) => readonly SavedHook[],
-  ): Promise<readonly SavedHook[]> {
+  async #change(sessionId: string, edit: Edit): Promise<readonly SavedHook[]> {
     if (this.#options.isolatesRequests) return this.#write(sessionId, edit);
     const before = this.#writes.get(sessionId) ?? Promise.resolve();
     const write = before.then(() => this.#write(sessionId, edit));
@@ -280,13 +277,10 @@ export class StoredSessionHooks {
     }
   }
 
-  async #write(
-    sessionId: string,
-    edit: (hooks: readonly SavedHook[]) => readonly SavedHook[],
-  ): Promise<readonly SavedHook[]> {
+  async #write(sessionId: string, edit: Edit): Promise<readonly SavedHook[]> {
     const { maxSessions } = this.#options;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const { version, hooks: before } = (await this.#store.get(sessionId)) ?? NOTHING_KEPT;
+      const { version, hooks: before } = await this.#get(sessionId, edit);
       const hooks = edit(before);
       if (hooks === before) return hooks;
       const result = await this.#store.replace({ session: sessionId, version, hooks, maxSessions });
@@ -298,6 +292,16 @@ export class StoredSessionHooks {
       return hooks;
     }
     throw new HookgateError("ERR_CONFLICT", "the session's hooks are changed by too many at once: try again");
+  }
+
+  /** What is to be changed. What nobody can read can be taken away as a whole. */
+  async #get(sessionId: string, edit: Edit): Promise<KeptSession> {
+    try {
+      return (await this.#store.get(sessionId)) ?? NOTHING_KEPT;
+    } catch (error) {
+      if (edit === removeAll && error instanceof UnreadableSessionError) return { version: error.version, hooks: [{}] };
+      throw error;
+    }
   }
 
   /** What is known to be of before is looked at again with the next event. */
@@ -324,6 +328,11 @@ export class StoredSessionHooks {
 }
 
 const MAX_COPIES = 10_000;
+
+/** Makes a session's next list of hooks of the one before; the same one where nothing is to be changed. */
+type Edit = (hooks: readonly SavedHook[]) => readonly SavedHook[];
+
+const removeAll: Edit = (before) => (before.length === 0 ? before : []);
 
 const LAST_KNOWN = "the hooks that were known last are called";
 

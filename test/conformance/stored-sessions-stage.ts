@@ -5,6 +5,7 @@ import {
   type LifecycleManagerOptions,
   type LifecycleOutcome,
   type OnSessionNews,
+  readSession,
   type SavedHook,
   type SessionHookStore,
 } from "../../src/jcli/index.ts";
@@ -31,6 +32,8 @@ export class TestStore implements SessionHookStore {
   readonly #store = createMemorySessionStore();
   readonly #listeners = new Set<OnSessionNews>();
   state: "up" | "down" | "hanging" = "up";
+  /** Whether what it holds of sessions is nothing that can be read. */
+  isGarbled = false;
   losesNews = false;
   /** Called with each look, when its answer is known and before it is given. */
   onLook: (() => Promise<void>) | undefined;
@@ -47,7 +50,7 @@ export class TestStore implements SessionHookStore {
     await this.#reach();
     const kept = await this.#store.get(session);
     await this.onLook?.();
-    return kept;
+    return this.isGarbled && kept !== undefined ? readSession({ version: kept.version, text: "{" }) : kept;
   }
 
   async replace(change: Parameters<SessionHookStore["replace"]>[0]): ReturnType<SessionHookStore["replace"]> {

@@ -5,6 +5,25 @@ import { createBench } from "./jcli-fixture.ts";
 import { createStages, feedbackOf, hook, labelsOf, scripts, stop } from "./stored-sessions-stage.ts";
 
 const sharing = {
+  "what cannot be read is not changed in part, and can be taken away": async () => {
+    const { node, store } = createStages();
+    const { stored, manager } = node();
+    await stored.register("s", hook("a"));
+    store.isGarbled = true;
+    const other = node();
+    for (const change of [stored.register("s", hook("b")), stored.remove("s", 0), stored.refresh("s")]) {
+      await rejects(change, "ERR_STORE_UNAVAILABLE");
+    }
+    const { trace } = await other.manager.run(stop);
+    equal(
+      trace.records.map(({ kind }) => kind),
+      ["store_unavailable"],
+    );
+    await stored.end("s");
+    equal(await stored.register("s", hook("b")), 0);
+    store.isGarbled = false;
+    equal(feedbackOf(await manager.run(stop)), "b");
+  },
   "what one node registers another runs, and removes for all": async () => {
     const { node } = createStages();
     const [a, b] = [node(), node()];
