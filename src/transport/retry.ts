@@ -36,7 +36,7 @@ export function retryDelayMs(error: unknown, context: RetryContext): number | un
 /** A `retry-after` in milliseconds: seconds, or a date. */
 function toDelayMs(value: string | undefined, epochMs: number): number {
   if (value === undefined) return 0;
-  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000;
+  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - epochMs);
 }

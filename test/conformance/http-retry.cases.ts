@@ -95,9 +95,14 @@ export const httpRetryCases: readonly Case[] = [
     }
   }),
   httpCase("a-retry-after-past-the-deadline-ends-the-call-at-once", async () => {
-    const exchange = greeted({ idempotent: true }, () => toReply("", { status: 429, headers: { "retry-after": "5" } }));
-    const { call } = createFakeStage({ exchange, greeting: GREETING });
-    equal([await kindOf(call().result), exchange.sent.length], ["http_status", 2]);
+    for (const retryAfter of ["5", "99999999999", "9".repeat(400)]) {
+      const headers = { "retry-after": retryAfter };
+      const exchange = greeted({ idempotent: true }, () => toReply("", { status: 429, headers }));
+      const { call, clock } = createFakeStage({ exchange, greeting: GREETING });
+      const { result } = call();
+      await clock.advance(1000);
+      equal([await kindOf(result), exchange.sent.length], ["http_status", 2]);
+    }
   }),
   httpCase("a-call-that-is-cut-while-it-waits-to-retry-leaves-no-timer", async () => {
     const { call, clock, exchange } = createFakeStage({ exchange: new FakeExchange(refused) });
