@@ -1,4 +1,5 @@
 import { HookgateError } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import { createPrivateJwk, parsePrivateJwks, type PrivateJwk } from "../signing/jwk.ts";
 import { createSecretKey, createSigningKey, MIN_SECRET_BYTES, toJwks } from "../signing/keys.ts";
 import { type Args, UsageError } from "./args.ts";
@@ -123,8 +124,8 @@ async function rotate(args: Args, host: CliHost): Promise<number> {
   if (file === undefined) throw new UsageError("--key: which file?");
   const { text } = await readKey(args, host);
   const [first, second] = parseKeys(text, file);
-  const rotated = await toRotated(step, { first, second });
-  const value = rotated.length === 1 ? rotated[0] : { keys: rotated };
+  const rotated = await toRotated(step, { first, second, last: readLastStep(text) });
+  const value = rotated.length === 1 ? rotated[0] : { keys: rotated, step };
   await writeKey(file, `${JSON.stringify(value)}\n`, { host, replaces: true });
   const ids = await idsOf(JSON.stringify(value), file);
   host.stdout.write(
@@ -136,16 +137,33 @@ async function rotate(args: Args, host: CliHost): Promise<number> {
 interface KeyPairs {
   readonly first: PrivateJwk | undefined;
   readonly second: PrivateJwk | undefined;
+  /** The step that made the set; undefined when somebody else did. */
+  readonly last: string | undefined;
 }
 
-async function toRotated(step: (typeof STEPS)[number], { first, second }: KeyPairs): Promise<readonly PrivateJwk[]> {
+/** Which step a set comes from is in it, since its keys do not tell which of them is the new one. */
+function readLastStep(text: string): string | undefined {
+  const set: unknown = JSON.parse(text);
+  const step = isObject(set) ? set["step"] : undefined;
+  return typeof step === "string" ? step : undefined;
+}
+
+async function toRotated(
+  step: (typeof STEPS)[number],
+  { first, second, last }: KeyPairs,
+): Promise<readonly PrivateJwk[]> {
   if (first === undefined) throw new HookgateError("ERR_CONFIG", "the file holds no key");
   if (step === "add") {
     if (second !== undefined) throw new UsageError("--step add: there are two keys already; switch or retire is next");
     return [first, await createPrivateJwk(first.alg)];
   }
   if (second === undefined) throw new UsageError(`--step ${step}: there is one key; add is first`);
-  return step === "switch" ? [second, first] : [first];
+  if (step === "retire") {
+    if (last === "add") throw new UsageError("--step retire: the new key does not sign yet; switch is next");
+    return [first];
+  }
+  if (last === "switch") throw new UsageError("--step switch: the new key signs already; retire is next");
+  return [second, first];
 }
 
 interface KeyText {

@@ -95,7 +95,19 @@ describe("hookgate keys", () => {
     const [first, next] = await stored();
     expect(first).toBe(old);
     expect(await keys("rotate --key key --step add")).toMatchObject({ code: 1 });
+    const early = await keys("rotate --key key --step retire");
+    expect([early.code, early.stderr]).toEqual([
+      1,
+      expect.stringContaining("--step retire: the new key does not sign yet; switch is next") as unknown,
+    ]);
+    expect(await stored()).toEqual([old, next]);
     await keys("rotate --key key --step switch");
+    expect(await stored()).toEqual([next, old]);
+    const again = await keys("rotate --key key --step switch");
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      expect.stringContaining("--step switch: the new key signs already; retire is next") as unknown,
+    ]);
     expect(await stored()).toEqual([next, old]);
     await keys("rotate --key key --step retire");
     expect(await stored()).toEqual([next]);
