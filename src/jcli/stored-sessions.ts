@@ -189,11 +189,11 @@ export class StoredSessionHooks {
     if (!isPaused) {
       const loading = this.#load(sessionId).then(
         (copy) => void (found = copy),
-        (error: unknown) => this.#fail(error),
+        (error: unknown) => this.#fail(sessionId, error),
       );
       const wait = Math.min(LOOK_MS, timeoutMs);
       const isDone = await settlesWithin(signal === undefined ? loading : orAborted(loading, signal), wait);
-      if (!isDone) this.#fail(new HookgateError("ERR_STORE_UNAVAILABLE", `no answer within ${wait} ms`));
+      if (!isDone) this.#fail(sessionId, new HookgateError("ERR_STORE_UNAVAILABLE", `no answer within ${wait} ms`));
     }
     return found === undefined ? this.#without(sessionId, event) : found.hooks;
   }
@@ -319,11 +319,16 @@ export class StoredSessionHooks {
     if (copy !== undefined && copy.version < news.version) copy.checkedAtMs = -Infinity;
   }
 
-  #fail(error: unknown): void {
-    this.#failedAtMs = this.#now();
+  #fail(sessionId: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     const fields = { store: this.#store.name, error: message.slice(0, 300) };
-    this.#repeats.warn("store", "the hooks of a session cannot be looked up", fields);
+    if (error instanceof UnreadableSessionError) {
+      // The store is up: other sessions are looked at as ever.
+      this.#repeats.warn(sessionId, NOT_LOOKED_UP, { ...fields, session: sessionId });
+      return;
+    }
+    this.#failedAtMs = this.#now();
+    this.#repeats.warn("", NOT_LOOKED_UP, fields);
   }
 }
 
@@ -333,6 +338,8 @@ const MAX_COPIES = 10_000;
 type Edit = (hooks: readonly SavedHook[]) => readonly SavedHook[];
 
 const removeAll: Edit = (before) => (before.length === 0 ? before : []);
+
+const NOT_LOOKED_UP = "the hooks of a session cannot be looked up";
 
 const LAST_KNOWN = "the hooks that were known last are called";
 

@@ -138,6 +138,25 @@ const outage = {
     advance(1000);
     equal((await manager.run(stop)).trace.records.length, 1);
   },
+  "one session whose hooks cannot be read keeps no other from being looked at, and is named": async () => {
+    const { store, node, advance } = createStages();
+    const [a, b] = [node(), node({ onSessionStoreError: "abort" })];
+    await a.stored.register("s", hook("a"));
+    await store.replace({ session: "bad", version: 0, hooks: [1 as never], maxSessions: 100 });
+    equal(feedbackOf(await b.manager.run(stop)), "a");
+    store.losesNews = true;
+    await a.stored.end("s");
+    await a.stored.register("s", hook("b"));
+    advance(store.maxAgeMs);
+    const bad = await b.manager.run({ ...stop, session_id: "bad" });
+    equal([bad.halted, missingOf(bad)], [true, { ...missing, failed_open: undefined }]);
+    const outcome = await b.manager.run(stop);
+    equal([feedbackOf(outcome), outcome.trace.records.length], ["b", 1]);
+    ok(
+      b.logged.some((line) => line.includes("cannot be looked up") && line.includes("bad")),
+      b.logged.join("\n"),
+    );
+  },
   "a session of which nothing is known is stopped where that is wanted": async () => {
     const { store, node } = createStages();
     const { manager, load } = node({ onSessionStoreError: "abort" });
