@@ -10,7 +10,8 @@ import {
 } from "../../src/approvals/index.ts";
 import type { GatewayStore } from "../../src/config/index.ts";
 import { createRemoteSessionStore, type SessionPeer, SessionTable } from "../../src/jcli/index.ts";
-import { createObjectLog } from "../../src/log.ts";
+import { createObjectLog, type Log, silentLog } from "../../src/log.ts";
+import { RepeatLog } from "../../src/log-limit.ts";
 
 /**
  * All approvals of a gateway, and the hooks of its sessions: a Durable Object with SQLite storage, which settles by alarm
@@ -113,6 +114,8 @@ export interface DurableApprovalStoreOptions {
   readonly name?: string | undefined;
   /** How long settled approvals are kept, in milliseconds. @default 30 days */
   readonly keepMs?: number | undefined;
+  /** Hears why the object cannot be asked. @default a log that keeps nothing */
+  readonly log?: Log | undefined;
 }
 
 /**
@@ -120,7 +123,14 @@ export interface DurableApprovalStoreOptions {
  * it shares.
  */
 export function createDurableApprovalStore(options: DurableApprovalStoreOptions): GatewayStore {
-  const { namespace, name = "approvals", keepMs } = options;
-  const place = { name: "durable_object", connect: () => namespace.getByName(name), keepMs };
+  const { namespace, name = "approvals", keepMs, log = silentLog } = options;
+  const repeats = new RepeatLog({ log, now: () => performance.now() });
+  const onFailure = (error: unknown): void => {
+    const text = (error instanceof Error ? error.message : String(error)).slice(0, 300);
+    // Of which class an object is shows only when it is asked.
+    const hint = text.includes("does not implement") ? ": see that its binding names the class ApprovalsObject" : "";
+    repeats.warn(text, `the Durable Object of approvals cannot be asked${hint}`, { error: text });
+  };
+  const place = { name: "durable_object", connect: () => namespace.getByName(name), keepMs, onFailure };
   return Object.assign(createRemoteApprovalStore(place), { sessionHooks: createRemoteSessionStore(place) });
 }

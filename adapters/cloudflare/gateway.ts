@@ -4,7 +4,7 @@ import type { GatewayStore, HookConnection, HookPorts } from "../../src/config/i
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
 import { createObjectLog } from "../../src/log.ts";
 import { createFetchExchange, type ExchangeFetch, isFetchBinding } from "../../src/transport/fetch-exchange.ts";
-import { type ApprovalsObject, createDurableApprovalStore } from "./approvals.ts";
+import { type ApprovalsObject, createDurableApprovalStore, type DurableApprovalStoreOptions } from "./approvals.ts";
 import type { EndpointWorker, WorkerContext } from "./endpoint.ts";
 import { createReplayStore, type ReplayShard } from "./replay.ts";
 import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
@@ -38,6 +38,8 @@ export type GatewayWorker = EndpointWorker<GatewayEnv> & ApprovalTeller<GatewayE
  */
 export function createGatewayWorker(options: GatewayWorkerOptions = {}): GatewayWorker {
   let gateway: EdgeGateway | undefined;
+  // Workers Logs index the members of an object.
+  const log = createObjectLog((level, line) => console[level](line));
   const open = (env: GatewayEnv): EdgeGateway =>
     createEdgeGateway({
       ...options,
@@ -50,11 +52,10 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Gateway
       records: { hash: (text) => hash("sha256", text, "hex"), writeLine: (line) => console.log(line) },
       approvals: {
         stores: ["durable_object"],
-        open: (address, { keepMs }) => openApprovals(env[address.target], keepMs),
+        open: (address, { keepMs }) => openApprovals(env[address.target], { keepMs, log }),
       },
       replay: env.REPLAY && createReplayStore(env.REPLAY),
-      // Workers Logs index the members of an object.
-      log: createObjectLog((level, line) => console[level](line)),
+      log,
     });
   return {
     fetch(request, env, context) {
@@ -73,8 +74,11 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Gateway
   };
 }
 
-function openApprovals(namespace: unknown, keepMs: number): GatewayStore | undefined {
-  return isApprovalsNamespace(namespace) ? createDurableApprovalStore({ namespace, keepMs }) : undefined;
+function openApprovals(
+  namespace: unknown,
+  options: Pick<DurableApprovalStoreOptions, "keepMs" | "log">,
+): GatewayStore | undefined {
+  return isApprovalsNamespace(namespace) ? createDurableApprovalStore({ namespace, ...options }) : undefined;
 }
 
 /** Of which class its objects are cannot be seen from here: the first call to one of another fails. */

@@ -21,6 +21,8 @@ export interface RemoteApprovalStoreOptions {
   readonly connect: () => ApprovalPeer & OutboxPeer;
   /** How long settled approvals are kept there, in milliseconds. @default 30 days */
   readonly keepMs?: number | undefined;
+  /** Told why a call has failed, which is not said to callers. It must not throw. @default nobody is told */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 const DEFAULT_KEEP_MS = 30 * 86_400_000;
@@ -40,13 +42,15 @@ class RemoteApprovalStore implements ApprovalStore {
   readonly outbox: () => OutboxPeer;
   readonly #connect: () => ApprovalPeer;
   readonly #keepMs: number;
+  readonly #onFailure: RemoteApprovalStoreOptions["onFailure"];
   readonly #closing = new AbortController();
 
-  constructor({ name, connect, keepMs = DEFAULT_KEEP_MS }: RemoteApprovalStoreOptions) {
+  constructor({ name, connect, keepMs = DEFAULT_KEEP_MS, onFailure }: RemoteApprovalStoreOptions) {
     this.name = name;
     this.outbox = connect;
     this.#connect = connect;
     this.#keepMs = keepMs;
+    this.#onFailure = onFailure;
   }
 
   async create(approval: Approval): ReturnType<ApprovalStore["create"]> {
@@ -161,6 +165,7 @@ class RemoteApprovalStore implements ApprovalStore {
       return await work(this.#connect());
     } catch (error) {
       if (isHookgateError(error)) throw error;
+      this.#onFailure?.(error);
       throw storeUnavailable("where it is cannot be asked", error);
     }
   }

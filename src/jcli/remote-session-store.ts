@@ -21,6 +21,8 @@ export interface RemoteSessionStoreOptions {
   readonly name: string;
   /** A way to where the hooks are, for one call. */
   readonly connect: () => SessionPeer;
+  /** Told why a call has failed, which is not said to callers. It must not throw. @default nobody is told */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 /** How long what was read may be used, in milliseconds. */
@@ -30,12 +32,14 @@ const MAX_AGE_MS = 2000;
  * Makes a store of the session hooks that are in one other place, which nothing is told by: what was read is looked at again
  * after 2 s.
  */
-export function createRemoteSessionStore({ name, connect }: RemoteSessionStoreOptions): SessionHookStore {
+export function createRemoteSessionStore(options: RemoteSessionStoreOptions): SessionHookStore {
+  const { name, connect, onFailure } = options;
   async function ask<T>(work: (peer: SessionPeer) => Promise<T>): Promise<T> {
     try {
       return await work(connect());
     } catch (error) {
       if (isHookgateError(error)) throw error;
+      onFailure?.(error);
       throw sessionsUnavailable("where it is cannot be asked", error);
     }
   }

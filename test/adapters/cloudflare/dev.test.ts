@@ -116,6 +116,13 @@ describe("gateways in workerd", () => {
       }),
       open: ({ hookUrl }) => ({ ...secrets, HOOKGATE_CONFIG: config(signedHook(hookUrl), { id: "edge" }) }),
       unset: () => ({ HOOKGATE_DEV: "1" }),
+      misbound: () => ({
+        HOOKGATE_DEV: "1",
+        HOOKGATE_CONFIG: {
+          hooks: { builtins: { human_approval: { enabled: true, config: { rules: [{ wait_ms: 0 }] } } } },
+          approvals: { store: "durable_object:REPLAY" },
+        },
+      }),
     });
   }, START_MS);
 
@@ -203,6 +210,16 @@ describe("gateways in workerd", () => {
     expect(reply.status).toBe(500);
     for (const text of said) expect(error.message).toContain(text);
     expect((await host.approveTool({ tool: "read_file" })).approved).toBe(false);
+    await host.close();
+  });
+
+  test("where the object of approvals is of another class, the log says what to look at", async () => {
+    const host = bot(stage.rpc("misbound"), undefined);
+    const { approved, trace } = await host.approveTool({ tool: "read_file" });
+    expect([approved, trace.records.map(({ kind }) => kind)]).toEqual([false, ["store_unavailable"]]);
+    const said =
+      "the Durable Object of approvals cannot be asked: see that its binding names the class ApprovalsObject";
+    expect(await stage.seen(said)).toContain("does not implement the method");
     await host.close();
   });
 
