@@ -232,6 +232,13 @@ describe("gateways in workerd", () => {
   });
 });
 
+test("the platform keeps no URL of the gateway's, for links and notifications have secrets in theirs", async () => {
+  const text = await readFile(join(import.meta.dirname, "../../../wrangler.toml"), "utf8");
+  expect(text).toMatch(/\[observability\.logs\]\n(?:[^[].*\n)*invocation_logs = false/);
+  expect(text).toMatch(/\[observability\.traces\]\n(?:#.*\n)*enabled = false/);
+  expect(text).not.toContain("[observability]");
+});
+
 test("the configs of the stage are those of the repository", async () => {
   for (const file of ["wrangler.toml", "examples/approval-worker/wrangler.toml"]) {
     const text = await readFile(join(import.meta.dirname, "../../..", file), "utf8");
