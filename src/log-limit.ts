@@ -119,3 +119,17 @@ interface Repeated {
   readonly limit: LogLimit;
   last: { readonly message: string; readonly fields: LogFields };
 }
+
+const MAX_ERROR_CHARS = 300;
+
+/**
+ * Makes what says in the log why a place cannot be asked, where callers are not told: each failure once a minute.
+ * @param message - What cannot be done, as a sentence without its full stop.
+ */
+export function createFailureLog(log: Log, message: string): (failure: unknown) => void {
+  const repeats = new RepeatLog({ log, now: () => performance.now() });
+  return (failure) => {
+    const error = (failure instanceof Error ? failure.message : String(failure)).slice(0, MAX_ERROR_CHARS);
+    repeats.warn(error, message, { error });
+  };
+}

@@ -10,8 +10,14 @@ import {
 } from "../../src/approvals/index.ts";
 import type { GatewayStore } from "../../src/config/index.ts";
 import { createRemoteSessionStore, type SessionPeer, SessionTable } from "../../src/jcli/index.ts";
-import { createObjectLog, type Log, silentLog } from "../../src/log.ts";
-import { RepeatLog } from "../../src/log-limit.ts";
+import { createObjectLog, type Log } from "../../src/log.ts";
+import { createFailureLog } from "../../src/log-limit.ts";
+
+/** Workers Logs index the members of an object. */
+export const log: Log = createObjectLog((level, line) => console[level](line));
+
+// Of which class an object is shows only when it is asked.
+const onFailure = createFailureLog(log, "the binding of approvals gives no answer; its class must be ApprovalsObject");
 
 /**
  * All approvals of a gateway, and the hooks of its sessions: a Durable Object with SQLite storage, which settles by alarm
@@ -31,7 +37,7 @@ export class ApprovalsObject extends DurableObject implements ApprovalPeer, Outb
       storage: ctx.storage,
       askGateway: () => askTeller(ctx.exports),
       now: () => this.now(),
-      log: createObjectLog((level, line) => console[level](line)),
+      log,
     });
   }
 
@@ -114,8 +120,6 @@ export interface DurableApprovalStoreOptions {
   readonly name?: string | undefined;
   /** How long settled approvals are kept, in milliseconds. @default 30 days */
   readonly keepMs?: number | undefined;
-  /** Hears why the object cannot be asked. @default a log that keeps nothing */
-  readonly log?: Log | undefined;
 }
 
 /**
@@ -123,14 +127,7 @@ export interface DurableApprovalStoreOptions {
  * it shares.
  */
 export function createDurableApprovalStore(options: DurableApprovalStoreOptions): GatewayStore {
-  const { namespace, name = "approvals", keepMs, log = silentLog } = options;
-  const repeats = new RepeatLog({ log, now: () => performance.now() });
-  const onFailure = (error: unknown): void => {
-    const text = (error instanceof Error ? error.message : String(error)).slice(0, 300);
-    // Of which class an object is shows only when it is asked.
-    const hint = text.includes("does not implement") ? ": see that its binding names the class ApprovalsObject" : "";
-    repeats.warn(text, `the Durable Object of approvals cannot be asked${hint}`, { error: text });
-  };
+  const { namespace, name = "approvals", keepMs } = options;
   const place = { name: "durable_object", connect: () => namespace.getByName(name), keepMs, onFailure };
   return Object.assign(createRemoteApprovalStore(place), { sessionHooks: createRemoteSessionStore(place) });
 }

@@ -2,9 +2,8 @@ import { hash } from "node:crypto";
 import type { ApprovalTeller } from "../../src/approvals/index.ts";
 import type { GatewayStore, HookConnection, HookPorts } from "../../src/config/index.ts";
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayOptions } from "../../src/gateway/edge.ts";
-import { createObjectLog } from "../../src/log.ts";
 import { createFetchExchange, type ExchangeFetch, isFetchBinding } from "../../src/transport/fetch-exchange.ts";
-import { type ApprovalsObject, createDurableApprovalStore, type DurableApprovalStoreOptions } from "./approvals.ts";
+import { type ApprovalsObject, createDurableApprovalStore, log } from "./approvals.ts";
 import type { EndpointWorker, WorkerContext } from "./endpoint.ts";
 import { createReplayStore, type ReplayShard } from "./replay.ts";
 import { currentRequest, limitConnections, runInRequest, waitUntil } from "./request-scope.ts";
@@ -38,8 +37,6 @@ export type GatewayWorker = EndpointWorker<GatewayEnv> & ApprovalTeller<GatewayE
  */
 export function createGatewayWorker(options: GatewayWorkerOptions = {}): GatewayWorker {
   let gateway: EdgeGateway | undefined;
-  // Workers Logs index the members of an object.
-  const log = createObjectLog((level, line) => console[level](line));
   const open = (env: GatewayEnv): EdgeGateway =>
     createEdgeGateway({
       ...options,
@@ -52,7 +49,7 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Gateway
       records: { hash: (text) => hash("sha256", text, "hex"), writeLine: (line) => console.log(line) },
       approvals: {
         stores: ["durable_object"],
-        open: (address, { keepMs }) => openApprovals(env[address.target], { keepMs, log }),
+        open: (address, { keepMs }) => openApprovals(env[address.target], keepMs),
       },
       replay: env.REPLAY && createReplayStore(env.REPLAY),
       log,
@@ -68,17 +65,13 @@ export function createGatewayWorker(options: GatewayWorkerOptions = {}): Gateway
       return answering;
     },
     tellApprovals(_, env, context) {
-      const opened = (gateway ??= open(env));
-      return runInRequest(context, () => opened.tellApprovals());
+      return runInRequest(context, () => (gateway ??= open(env)).tellApprovals());
     },
   };
 }
 
-function openApprovals(
-  namespace: unknown,
-  options: Pick<DurableApprovalStoreOptions, "keepMs" | "log">,
-): GatewayStore | undefined {
-  return isApprovalsNamespace(namespace) ? createDurableApprovalStore({ namespace, ...options }) : undefined;
+function openApprovals(namespace: unknown, keepMs: number): GatewayStore | undefined {
+  return isApprovalsNamespace(namespace) ? createDurableApprovalStore({ namespace, keepMs }) : undefined;
 }
 
 /** Of which class its objects are cannot be seen from here: the first call to one of another fails. */

@@ -217,8 +217,7 @@ describe("gateways in workerd", () => {
     const host = bot(stage.rpc("misbound"), undefined);
     const { approved, trace } = await host.approveTool({ tool: "read_file" });
     expect([approved, trace.records.map(({ kind }) => kind)]).toEqual([false, ["store_unavailable"]]);
-    const said =
-      "the Durable Object of approvals cannot be asked: see that its binding names the class ApprovalsObject";
+    const said = "the binding of approvals gives no answer; its class must be ApprovalsObject";
     expect(await stage.seen(said)).toContain("does not implement the method");
     await host.close();
   });
